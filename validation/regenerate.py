@@ -11,6 +11,7 @@ Nothing runs it but people who have changed a kernel; the PTX is committed.
 """
 
 import pathlib
+import re
 import sys
 
 from nvrtc_library import Nvrtc, plain
@@ -21,13 +22,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 def main():
     old, new = (Nvrtc(pathlib.Path(folder, "nvidia/cuda_nvrtc/lib")) for folder in sys.argv[1:])
     kernels = [
-        (new, "sgemm/sgemm.cu", "sm_86"),
-        (old, "textbook/textbook.cu", "sm_35"),
-        (old, "calibration/physical.cu", "sm_35"),
+        # The tutorial shows the lines of these.
+        (new, "sgemm/sgemm.cu", "sm_86", ["--generate-line-info"]),
+        (old, "textbook/textbook.cu", "sm_35", []),
+        (old, "calibration/physical.cu", "sm_35", []),
     ]
-    for compiler, source, target in kernels:
-        ptx = compiler.ptx(HERE / source, target, "--std=c++14")
-        (HERE / source).with_name(f"{target}.ptx").write_text(plain(ptx))
+    for compiler, source, target, options in kernels:
+        ptx = plain(compiler.ptx(HERE / source, target, "--std=c++14", *options))
+        # The compiler takes the folder in which it runs for that of the source.
+        ptx = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", ptx)
+        (HERE / source).with_name(f"{target}.ptx").write_text(ptx)
 
 
 main()

@@ -2,7 +2,7 @@
 //!
 //! Before them come the lists in the source (`lists`). Documents are of four kinds: whole files that the program prints
 //! (`warplens dev docs NAME`), the page on JSON documents with their schemas, parts of a hand-written file between two
-//! markers, and the pictures that the commands in `docs/pictures.md` draw. `generate` writes them, `generate --check`
+//! markers, and the pictures that commands in the manual draw. `generate` writes them, `generate --check`
 //! compares.
 
 use std::fmt::Write as _;
@@ -111,8 +111,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 /// The folder of the schemas of JSON documents, which holds nothing else.
 const SCHEMAS: &str = "docs/schema";
 
-/// The page whose commands draw pictures.
-const PICTURES: &str = "docs/pictures.md";
+/// The pages whose commands draw pictures: a page, and the pages of a folder.
+const PICTURES: [&str; 2] = ["docs/pictures.md", "docs/models/"];
 
 /// Path and whole text of every document. Documents of one path are applied one after the other.
 fn fresh_documents(workspace: &Workspace) -> Result<Vec<(String, String)>> {
@@ -142,8 +142,10 @@ fn fresh_documents(workspace: &Workspace) -> Result<Vec<(String, String)>> {
     }
     fresh.extend(schemas());
     let program = program.map_or_else(|| build_program(workspace), Ok)?;
-    for (arguments, path) in picture_commands(&workspace.read(PICTURES)?) {
-        fresh.push((path.to_owned(), draw(workspace, &program, &arguments)?));
+    for page in workspace.files()?.iter().filter(|page| PICTURES.iter().any(|place| page.starts_with(place))) {
+        for (arguments, path) in picture_commands(&workspace.read(page)?) {
+            fresh.push((path.to_owned(), draw(workspace, &program, &arguments)?));
+        }
     }
     Ok(fresh)
 }

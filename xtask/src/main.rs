@@ -6,8 +6,11 @@
 // A task talks to the terminal: that is all it does.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod book;
 mod browser;
+mod changelog;
 mod check;
+mod dist;
 mod fuzz;
 mod generate;
 mod lists;
@@ -16,6 +19,7 @@ mod sanitize;
 mod suite;
 mod tidy;
 mod validate;
+mod workflows;
 mod workspace;
 
 use std::process::ExitCode;
@@ -29,13 +33,18 @@ Usage: cargo xtask TASK
 
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
+  book                 The manual as a book, with every link followed
   browser              Report pages of examples and the live page, opened in a headless Chromium
+  changelog            The fragments of changelog/ put together under the version of the manifests
+  dist                 The folder of a release: archive, wheel, book, bills of materials, sums
+  dist --check         That folder installed in a fresh Debian, and the workflow of examples/ci run with it
   python [WORD...]     The wheel of the Python package, in a fresh environment, and its tests; words go to pytest
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
   suite [WORD...]      Kernels of four compilers, executed and held against NumPy; words go to validation/suite/run.py
   validate             Predict everything measured, and compare with validation/baseline.csv; UPDATE=1 rewrites it
+  workflows            The workflows for continuous integration and releases, linted
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
 
@@ -57,12 +66,17 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
+        ["book"] => book::build(&Workspace::find()?).map(drop),
         ["browser"] => browser::check(&Workspace::find()?),
         ["python", words @ ..] => python::check(&Workspace::find()?, words),
+        ["changelog"] => changelog::assemble(&Workspace::find()?),
+        ["dist"] => dist::make(&Workspace::find()?),
+        ["dist", "--check"] => dist::check(&Workspace::find()?),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["suite", words @ ..] => suite::check(&Workspace::find()?, words),
         ["validate"] => validate::run(&Workspace::find()?),
+        ["workflows"] => workflows::check(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),
         [] | ["help" | "-h" | "--help"] => {

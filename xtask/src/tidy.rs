@@ -4,9 +4,10 @@
 
 mod glossary;
 pub(crate) mod layers;
-mod markdown;
+pub(crate) mod markdown;
 mod modules;
 mod source;
+mod summary;
 
 use anyhow::{Result, bail};
 
@@ -42,6 +43,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut findings = layers::check(workspace);
     findings.extend(glossary::check(workspace, &files)?);
     findings.extend(modules::check(workspace, &files)?);
+    findings.extend(summary::check(workspace, &files)?);
     for path in &files {
         // Binary data has no lines to look at.
         let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else { continue };

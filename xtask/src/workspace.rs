@@ -58,6 +58,28 @@ impl Workspace {
         std::fs::read_to_string(self.root.join(path)).with_context(|| format!("reading {}", path.display()))
     }
 
+    /// The folder for all that is built.
+    pub(crate) fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    /// The address of the repository, as the manifests state it.
+    pub(crate) fn repository(&self) -> Result<&str> {
+        let stated = self.metadata.packages.iter().find_map(|package| package.repository.as_deref());
+        stated.context("no manifest states the repository")
+    }
+
+    /// A program that `.ci/tool` builds, which is done when it is missing.
+    pub(crate) fn tool(&self, name: &str) -> Result<PathBuf> {
+        let program = self.target().join("tools/bin").join(name);
+        if !program.is_file() {
+            let mut command = Command::new(self.root.join(".ci/tool"));
+            command.arg(name).env("CARGO_TARGET_DIR", self.target()).stdin(Stdio::null());
+            run(&mut command)?;
+        }
+        Ok(program)
+    }
+
     /// A cargo command at the root, of the toolchain that runs this program.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -1,6 +1,6 @@
 //! The pictures of the manual are what the commands above them draw.
 //!
-//! `docs/pictures.md` holds commands that end in `-o docs/pictures/NAME.svg`; each is run again and compared with that file.
+//! Pages hold commands that end in `-o docs/pictures/NAME.svg`; each is run again and compared with that file.
 //! `cargo xtask generate` writes the files.
 
 use std::path::{Path, PathBuf};
@@ -10,15 +10,22 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The pages of the manual that have pictures of their own.
+fn pages() -> String {
+    let models = std::fs::read_dir(root().join("docs/models")).expect("the pages of models can be listed");
+    let models = models.map(|entry| entry.expect("a page can be read").path());
+    let pages = [root().join("docs/pictures.md")].into_iter().chain(models);
+    pages.map(|path| std::fs::read_to_string(path).expect("a page can be read")).collect()
+}
+
 /// Arguments and files of the commands.
 fn commands() -> Vec<(Vec<String>, String)> {
-    let text = std::fs::read_to_string(root().join("docs/pictures.md")).expect("the page can be read");
     let command = |line: &str| {
         let (arguments, file) = line.strip_prefix("warplens ")?.split_once(" -o ")?;
         let words = arguments.split(' ').map(str::to_owned).collect();
         file.ends_with(".svg").then(|| (words, file.to_owned()))
     };
-    text.lines().filter_map(command).collect()
+    pages().lines().filter_map(command).collect()
 }
 
 fn draw(arguments: &[String], format: &str) -> Vec<u8> {
@@ -36,7 +43,7 @@ fn draw(arguments: &[String], format: &str) -> Vec<u8> {
 #[test]
 fn pictures_of_the_manual_are_fresh() {
     let commands = commands();
-    assert!(commands.len() >= 7, "the page shows every kind that needs no times of the user");
+    assert!(commands.len() >= 7, "the pages show every kind that needs no times of the user");
     for (arguments, file) in commands {
         let drawn = String::from_utf8(draw(&arguments, "svg")).expect("SVG is text");
         let held = std::fs::read_to_string(root().join(&file)).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Rules for prose: one sentence per line, links that lead somewhere, a short architecture.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Finding;
@@ -20,7 +21,7 @@ pub(super) fn check(path: &str, text: &str, root: &Path) -> Vec<Finding> {
         let gone = named_paths(line).filter(|named| !is_test(path) && !root.join(named).exists());
         findings.extend(gone.map(|named| Finding::new(path, number, format!("there is no `{named}`"))));
         let folder = root.join(path).parent().expect("a file lies in a folder").to_owned();
-        for target in link_targets(line).filter(|target| is_local(target) && !folder.join(target).exists()) {
+        for target in link_targets(line).filter(|target| is_local(target) && !leads_somewhere(&folder, text, target)) {
             findings.push(Finding::new(path, number, format!("the link `{target}` leads nowhere")));
         }
     }
@@ -37,7 +38,7 @@ fn is_test(path: &str) -> bool {
 }
 
 /// The lines outside fenced blocks, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (&str, usize)> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut inside: Option<usize> = None;
     text.lines().zip(1..).filter(move |(line, _)| {
         let fence = line.trim_start();
@@ -81,12 +82,51 @@ fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(is_path)
 }
 
-fn link_targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next())
+/// Where the links and pictures of a line lead.
+pub(crate) fn link_targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
 }
 
-fn is_local(target: &str) -> bool {
+/// True of a target within the repository.
+pub(crate) fn is_local(target: &str) -> bool {
     !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")
+}
+
+/// True when there is the file, and in a page the heading, that a page with this text in this folder links to.
+fn leads_somewhere(folder: &Path, text: &str, target: &str) -> bool {
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = folder.join(file);
+    if !path.exists() {
+        return false;
+    }
+    if anchor.is_empty() || !(file.is_empty() || file.ends_with(".md")) {
+        return true;
+    }
+    if file.is_empty() {
+        return anchors(text).any(|known| known == anchor);
+    }
+    std::fs::read_to_string(path).is_ok_and(|other| anchors(&other).any(|known| known == anchor))
+}
+
+/// What sites call the headings of a text: words in small letters with hyphens between, `-1` behind the second of a name.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let headings = prose(text).map(|(line, _)| line).filter(|line| line.starts_with('#'));
+    headings.map(move |line| {
+        let title = without_targets(line.trim_start_matches('#').trim());
+        let kept = title.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let name: String = kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
+        let times = seen.entry(name.clone()).or_default();
+        *times += 1;
+        if *times == 1 { name } else { format!("{name}-{}", *times - 1) }
+    })
+}
+
+/// A heading with the texts of its links only.
+fn without_targets(title: &str) -> String {
+    let mut parts = title.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + part.split_once(')').map_or("", |(_, rest)| rest))
 }
 
 #[cfg(test)]
@@ -113,8 +153,14 @@ mod tests {
 
     #[test]
     fn links_lead_to_files() {
-        assert_eq!(messages("[a](nowhere.md#x)\n"), ["README.md:1: the link `nowhere.md` leads nowhere"]);
-        assert!(messages("[a](Cargo.toml) [b](#part) [c](https://example.org/x)\n").is_empty());
+        assert_eq!(messages("[a](nowhere.md#x)\n"), ["README.md:1: the link `nowhere.md#x` leads nowhere"]);
+        assert!(messages("# Part\n[a](Cargo.toml) [b](#part) [c](https://example.org/x)\n").is_empty());
+    }
+
+    #[test]
+    fn links_lead_to_headings() {
+        let text = "# A `b`, c!\n## [Two](#two)\n## Two\n[a](#a-b-c) [b](#two-1) [c](#three)\n";
+        assert_eq!(messages(text), ["README.md:4: the link `#three` leads nowhere"]);
     }
 
     #[test]
