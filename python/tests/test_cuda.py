@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+
 import warplens as wl
 import warplens.cuda
 

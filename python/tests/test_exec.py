@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
-import warplens as wl
 from conftest import ROOT
 from test_parity import COMMAND, timeless
+
+import warplens as wl
 
 LIBRARIES = pathlib.Path(os.environ.get("WARPLENS_LIBRARIES") or (COMMAND and pathlib.Path(COMMAND).parent) or "none")
 

@@ -8,8 +8,9 @@ import subprocess
 
 import numpy as np
 import pytest
-import warplens as wl
 from conftest import ROOT
+
+import warplens as wl
 
 PTX = "examples/matmul_tiled/ptx/sm_80.ptx"
 LAUNCH = "examples/matmul_tiled/launch.toml"

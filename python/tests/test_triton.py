@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import warplens as wl
 
 triton = pytest.importorskip("triton")

@@ -5,8 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-import warplens as wl
 from conftest import EXAMPLES
+
+import warplens as wl
 
 ADD = EXAMPLES / "vector_add/ptx/sm_80.ptx"
 
@@ -134,6 +135,8 @@ def test_threads_ask_at_once():
 
 
 def test_adapters_are_imported_when_they_are_needed():
-    code = "import sys, warplens; print(*(name for name in ('torch', 'triton', 'numba', 'pandas') if name in sys.modules))"
+    code = (
+        "import sys, warplens; print(*(name for name in ('torch', 'triton', 'numba', 'pandas') if name in sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _native
 from .errors import GateBreached, NoAnswer, UsageError, of_failure
@@ -18,6 +18,8 @@ from .result import Result
 from .values import Given
 
 _native.know_python_sites([path for path in sys.path if path])
+
+R = TypeVar("R", bound=Result)
 
 _NO_ANSWER = 1
 _GATE = 3
@@ -29,7 +31,7 @@ class Call:
     def __init__(self, folder: str, *verb: str) -> None:
         self.folder = folder
         self.words = list(verb)
-        self.given: Given | None = None
+        self.given = Given(folder)
 
     def flag(self, name: str, value: Any) -> Call:
         """Adds a flag: nothing for None and False, the flag alone for True, one for each element of a list."""
@@ -111,8 +113,12 @@ class Call:
             raise of_failure(answer.failure, self.said)
         return answer
 
-    def document(self, progress: bool | Watch | None = None, make: type[Result] = Result) -> Result:
+    def document(self, progress: bool | Watch | None = None) -> Result:
         """Asks for a document."""
+        return self.made(Result, progress)
+
+    def made(self, make: type[R], progress: bool | Watch | None = None) -> R:
+        """Asks for a document of a kind of its own."""
         self.flag("format", "json")
         answer = self.ask(progress)
         text = self.said(answer.output.decode())

@@ -50,7 +50,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: str =
     """A table; cells that begin with ``<`` are HTML already, by :class:`Html`."""
 
     def one(tag: str, value: Any, rule: str = "") -> str:
-        side = "right" if isinstance(value, (int, float)) else "left"
+        side = "right" if isinstance(value, (int, float, Number)) else "left"
         text = value.text if isinstance(value, Html) else escape(cell(value))
         return f'<{tag} style="{_CELL.format(side=side)};{rule}">{text}</{tag}>'
 
@@ -58,7 +58,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: str =
     body = "".join(f"<tr>{''.join(one('td', value) for value in row)}</tr>" for row in rows)
     title = f'<div style="font-weight:600;margin:0.4em 0 0.2em">{escape(caption)}</div>' if caption else ""
     style = "border-collapse:collapse;margin:0.2em 0"
-    return f'{title}<table style="{style}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    whole = f'<table style="{style}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'{title}<div style="overflow-x:auto">{whole}</div>'
+
+
+class Number(str):
+    """A number with its unit, which stands at the right as others do."""
 
 
 class Html:
@@ -70,10 +75,26 @@ class Html:
 
 def of_table(table_: Table) -> str:
     """A table of a result."""
-    columns = list(table_.to_dict().values())
-    rows = list(zip(*columns))
-    more = f"<div>... and {len(rows) - MOST_ROWS} rows more</div>" if len(rows) > MOST_ROWS else ""
-    return table(table_.headings, rows[:MOST_ROWS], table_.title) + more
+    columns = table_.to_dict()
+    shown = [[of_unit(key, value) for value in values[:MOST_ROWS]] for key, values in columns.items()]
+    more = f"<div>... and {len(table_) - MOST_ROWS} rows more</div>" if len(table_) > MOST_ROWS else ""
+    return table(table_.headings, list(zip(*shown)), table_.title) + more
+
+
+def of_unit(key: str, value: Any) -> Any:
+    """A cell with its unit, which the name of its column ends with."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return value
+    if key.endswith("_us"):
+        return Number(microseconds(value))
+    if key == "share" or key.endswith("_share"):
+        return Number(f"{100 * value:.1f} %")
+    if key == "speedup":
+        return Number(f"{value:.3g} x")
+    for suffix in ("cycles", "bytes"):
+        if key == suffix or key.endswith(f"_{suffix}"):
+            return Number(f"{cell(value)} {suffix}")
+    return value
 
 
 def launches(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -84,7 +105,9 @@ def launches(document: dict[str, Any]) -> list[dict[str, Any]]:
 def heading(part: dict[str, Any]) -> str:
     launch = part.get("launch") or {}
     name = short_name(part)
-    shape = ", ".join(f"{key} {'x'.join(str(n) for n in trimmed(launch[key]))}" for key in ("grid", "block") if key in launch)
+    shape = ", ".join(
+        f"{key} {'x'.join(str(n) for n in trimmed(launch[key]))}" for key in ("grid", "block") if key in launch
+    )
     return f"{name}  {shape}" if shape else name
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .errors import InputError
 
-_BINARY = {
+_Operators = dict[type[ast.AST], Callable[..., Any]]
+_BINARY: _Operators = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -24,8 +25,13 @@ _BINARY = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
-_UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}
-_COMPARE = {
+_UNARY: _Operators = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+}
+_COMPARE: _Operators = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -113,7 +119,7 @@ def _of(node: ast.AST, names: dict[str, Any]) -> Any:
     raise InputError(f"`{ast.unparse(node)}` is no expression that is evaluated")
 
 
-def _bounded(op: type, left: Any, right: Any) -> Any:
+def _bounded(op: type[ast.AST], left: Any, right: Any) -> Any:
     if op in (ast.Pow, ast.LShift) and isinstance(right, int) and abs(right) > 64:
         raise InputError(f"{right} is too large a power")
     if op is ast.Mult and (isinstance(left, (str, list, tuple)) or isinstance(right, (str, list, tuple))):
@@ -128,7 +134,7 @@ def _call(name: str, arguments: list[Any]) -> Any:
     return value
 
 
-def _listed(element: ast.AST, name: str, over: Any, tests: list[ast.AST], names: dict[str, Any]) -> list[Any]:
+def _listed(element: ast.AST, name: str, over: Any, tests: Sequence[ast.AST], names: dict[str, Any]) -> list[Any]:
     listed = []
     for value in over:
         own = names | {name: value}

@@ -64,14 +64,22 @@ def predict(
     """Predicts the time of a launch, compiled for each GPU that is named; parameters as of :func:`kernel` and
     :func:`warplens.predict`. GPUs of several targets give a list, one document for each target."""
     made = [
-        _kernel(fn, args, grid, block, group, shared, signature, options)
-        for group in by_target(gpus, LEAST).items()
+        _kernel(fn, args, grid, block, group, shared, signature, options) for group in by_target(gpus, LEAST).items()
     ]
     results = [verbs.predict(of, model=model, progress=progress, **(flags or {})) for of in made]
     return results[0] if len(results) == 1 else Results(results)
 
 
-def _kernel(fn, args, grid, block, group, shared, signature, options) -> Kernel:
+def _kernel(
+    fn: Any,
+    args: Sequence[Any],
+    grid: Any,
+    block: Any,
+    group: tuple[int, list[str]],
+    shared: int,
+    signature: Any,
+    options: Mapping[str, Any],
+) -> Kernel:
     try:
         import numba
         from numba import cuda
@@ -79,7 +87,9 @@ def _kernel(fn, args, grid, block, group, shared, signature, options) -> Kernel:
         raise UsageError("numba-cuda is not installed", help="pip install 'warplens[numba]'") from error
     target, gpus = group
     plain = getattr(fn, "py_func", fn)
-    values, flat, positions = [], [], {}
+    values: list[Any] = []
+    flat: list[Any] = []
+    positions: dict[int, int] = {}
     for number, argument in enumerate(args):
         if isinstance(argument, (bool, int, float, np.generic)):
             values.append(argument)

@@ -12,9 +12,7 @@ from .progress import Watch, watching
 T = TypeVar("T")
 
 
-def in_parallel(
-    work: Iterable[Callable[[], T]], what: str, progress: bool | Watch | None, total: int
-) -> list[T]:
+def in_parallel(work: Iterable[Callable[[], T]], what: str, progress: bool | Watch | None, total: int) -> list[T]:
     """Results of pieces of work in their order, as many at once as the machine has cores.
 
     The pieces are taken from their iterable in the thread that asks, as there is room: what has to be prepared one after

@@ -155,6 +155,15 @@ class Ran(Result):
     arrays: dict[int, np.ndarray]
 
 
+class Executed(Result):
+    """What a program launched."""
+
+    #: What the program wrote to standard output.
+    output: str
+    #: The exit code of the program.
+    exit_code: int
+
+
 class Page:
     """A page of HTML that loads nothing."""
 

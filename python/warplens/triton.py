@@ -67,8 +67,10 @@ def kernel(
     """
     groups = by_target(gpus, LEAST)
     if len(groups) > 1:
-        names = ", ".join(f"{', '.join(names)} (sm_{target})" for target, names in groups.items())
-        raise UsageError(f"the GPUs run code of several targets: {names}", help="warplens.triton.predict serves them all")
+        shown = ", ".join(f"{', '.join(names)} (sm_{target})" for target, names in groups.items())
+        raise UsageError(
+            f"the GPUs run code of several targets: {shown}", help="warplens.triton.predict serves them all"
+        )
     ((target, names),) = groups.items()
     return _kernel(fn, args, grid, (target, names), config, constants)
 
@@ -89,9 +91,7 @@ def predict(
     Parameters as of :func:`kernel`; ``model``, ``progress`` and ``flags`` as of :func:`warplens.predict`. GPUs of one
     target give one document, those of several a list of them, one for each target.
     """
-    made = [
-        _kernel(fn, args, grid, group, config, constants) for group in by_target(gpus, LEAST).items()
-    ]
+    made = [_kernel(fn, args, grid, group, config, constants) for group in by_target(gpus, LEAST).items()]
     results = [verbs.predict(of, model=model, progress=progress, **(flags or {})) for of in made]
     return results[0] if len(results) == 1 else Results(results)
 
@@ -356,10 +356,9 @@ def of_size(value: Any, dtype: str) -> Any:
 
 def _compiled(jit: Any, told: Told, options: Mapping[str, Any], target: int) -> Any:
     try:
+        import triton
         from triton.backends.compiler import GPUTarget
         from triton.compiler import ASTSource
-
-        import triton
     except ImportError as error:
         raise UsageError("Triton is not installed", help="pip install 'warplens[triton]'") from error
     source = ASTSource(fn=jit, signature=told.signature, constexprs=told.constants, attrs=told.attributes)
@@ -370,9 +369,7 @@ def _compiled(jit: Any, told: Told, options: Mapping[str, Any], target: int) -> 
         raise UsageError(f"Triton does not compile {jit.__name__}: {error}") from error
 
 
-def _launched(
-    compiled: Any, told: Told, grid: Any, named: Mapping[str, Any], gpus: list[str], target: int
-) -> Kernel:
+def _launched(compiled: Any, told: Told, grid: Any, named: Mapping[str, Any], gpus: list[str], target: int) -> Kernel:
     about = compiled.metadata
     ptx = compiled.asm["ptx"]
     extents = grid(named) if callable(grid) else grid
@@ -395,5 +392,9 @@ def _launched(
         args=[*told.launched.values(), *hidden],
         gpus=gpus,
         positions={given: at for at, given in enumerate(told.launched)},
-        about={"target": f"sm_{target}", "num_warps": about.num_warps, "num_stages": getattr(about, "num_stages", None)},
+        about={
+            "target": f"sm_{target}",
+            "num_warps": about.num_warps,
+            "num_stages": getattr(about, "num_stages", None),
+        },
     )

@@ -18,7 +18,7 @@ from .ask import Call, call, default, extents
 from .errors import InputError, UsageError
 from .kernel import Kernel, Source
 from .progress import Watch
-from .result import Page, Picture, Ran, Result
+from .result import Executed, Page, Picture, Ran, Result
 from .values import Argument, Buffer, Given
 
 Gpus = str | Sequence[str] | None
@@ -159,7 +159,7 @@ def run(source: Source, *, progress: Progress = None, **flags: Any) -> Ran:
         outputs = _outputs(asked, args if args is not None else [])
         for position, (key, _) in outputs.items():
             asked.flag("save", f"{key}={_file_of(asked, position)}")
-        result = asked.document(progress, Ran)
+        result = asked.made(Ran, progress)
         result.arrays = {
             position: _left(np.load(_file_of(asked, position)), shape) for position, (_, shape) in outputs.items()
         }
@@ -325,7 +325,7 @@ def measure(table: Any, *, progress: Progress = None, **flags: Any) -> str:
         return asked.flags(flags).ask(progress).output.decode()
 
 
-def exec(command: Sequence[str], *, gpus: Gpus = None, progress: Progress = None, **flags: Any) -> Result:
+def exec(command: Sequence[str], *, gpus: Gpus = None, progress: Progress = None, **flags: Any) -> Executed:
     """Runs a program that uses CUDA, without a GPU, and predicts the time of its kernels. The libraries that it needs
     come with the command, not with this package: ``WARPLENS_LIBRARIES`` names their folder.
 
@@ -338,10 +338,12 @@ def exec(command: Sequence[str], *, gpus: Gpus = None, progress: Progress = None
         asked.words += ["--", *map(os.fspath, command)]
         answer = asked.ask(progress)
         if not os.path.exists(path):
-            raise InputError(answer.messages.strip().removeprefix("error: ") or "the program called no function of CUDA")
+            raise InputError(
+                answer.messages.strip().removeprefix("error: ") or "the program called no function of CUDA"
+            )
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        result = Result(json.loads(text), text=text, messages=answer.messages, tables=answer.tables)
+        result = Executed(json.loads(text), text=text, messages=answer.messages, tables=answer.tables)
         result.output, result.exit_code = answer.output.decode(errors="replace"), answer.exit_code
         return result
 

@@ -55,8 +55,9 @@ fn maturin(workspace: &Workspace) -> Result<String> {
 fn built(workspace: &Workspace, maturin: &Path, folder: &Path, profile: &str) -> Result<PathBuf> {
     let _ = std::fs::remove_dir_all(folder);
     let mut command = Command::new(maturin);
-    command.args(["build", "--quiet", "--locked", "--profile", profile, "--manifest-path", "crates/python/Cargo.toml"]);
-    run(command.arg("--out").arg(folder).current_dir(&workspace.root))?;
+    command.args(["build", "--quiet", "--locked", "--profile", profile]);
+    // Where the package's description lies, which names the crate.
+    run(command.arg("--out").arg(folder).current_dir(workspace.root.join("python")))?;
     let wheels: Vec<PathBuf> =
         std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
     ensure!(wheels.len() == 1, "maturin has made {} wheels", wheels.len());

@@ -170,7 +170,7 @@ class Ranking:
 
     def ranked(self) -> list[Entry]:
         """Those that have a time, the fastest first."""
-        return sorted((of for of in self.entries if of.time_us is not None), key=lambda of: of.time_us)
+        return sorted((of for of in self.entries if of.time_us is not None), key=lambda of: of.time_us or 0.0)
 
     @property
     def best(self) -> Configuration:

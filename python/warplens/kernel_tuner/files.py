@@ -105,7 +105,7 @@ def read_cache(path: Any) -> Timed:
 
 def _t4_of(entry: Entry, objective: str, now: str) -> dict[str, Any]:
     failed = entry.time_us is None
-    ms = None if failed else entry.time_us / 1e3
+    ms = None if entry.time_us is None else entry.time_us / 1e3
     times = {"compilation": 0, "benchmark": 0, "framework": entry.seconds * 1e3, "search_algorithm": 0, "validation": 0}
     measured = [] if failed else [{"name": objective, "value": ms, "unit": "ms"}]
     return {
