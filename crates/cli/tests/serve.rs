@@ -44,13 +44,13 @@ impl Site {
         loop {
             let mut stream = TcpStream::connect(&self.host).unwrap();
             let (token, host) = (&self.token, &self.host);
-            let request = format!("GET /{token}/ask/{question} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            let request = format!("GET /{token}/data/{question} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
             stream.write_all(request.as_bytes()).unwrap();
             let mut text = String::new();
             stream.read_to_string(&mut text).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             if head.starts_with("HTTP/1.1 200") {
-                return serde_json::from_str::<Value>(body).unwrap()["document"].take();
+                return serde_json::from_str(body).unwrap();
             }
             assert!(head.starts_with("HTTP/1.1 202"), "{question}: {text}");
             assert!(begin.elapsed() < Duration::from_secs(120), "{question} has no answer");

@@ -13,24 +13,26 @@ use warplens_session::machines::Machine;
 use warplens_session::predict::{self, Choice};
 use warplens_session::{Analysis, Progress};
 
-use crate::question::{Lines, Question, View};
+use crate::question::{Form, Lines, Question, View};
 use crate::served::{Served, Subject, Variant};
 use crate::{command, graph};
 
 /// Times that differ by less than this fraction are equal, as the verb has it.
 const BAND: f64 = 0.1;
 
-/// What the page shows.
+/// The answer to a question, in the form that was asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) enum Answer {
     /// For people.
-    pub(crate) html: String,
+    Page {
+        html: String,
+        /// The command that says the same.
+        command: String,
+        /// What the page puts elsewhere: the headline, the values of sliders.
+        extra: Value,
+    },
     /// For programs: the document of the verb.
-    pub(crate) document: Value,
-    /// The command that says the same.
-    pub(crate) command: String,
-    /// What the page puts elsewhere: the headline, the values of sliders.
-    pub(crate) extra: Value,
+    Document(Value),
 }
 
 /// A question in the hands of those who answer it.
@@ -71,16 +73,18 @@ impl Asked<'_> {
         let (measurement, options) = (self.variant.measurement.clone(), self.served.options);
         let machines = std::slice::from_ref(self.machine);
         let analysis = predict::predict_watched(measurement, machines, &self.choice, options, self.progress);
+        let analyses = std::slice::from_ref(&analysis);
+        if self.question.form == Form::Document {
+            return Answer::Document(document::value(&document::predict::document(analyses)));
+        }
         let glances = glance::glances(&analysis, options);
         let mut sections = view::predict::predictions(&analysis, &glances, None, Detail::Screen, None);
         // They are about a terminal.
         sections.retain(|section| section.id != "notes");
-        let analyses = std::slice::from_ref(&analysis);
         let roofline = plot::roofline::rooflines(analyses, options).ok().map(|data| view::figure::roofline(&data));
         let terms = plot::terms::times(analyses).ok().map(|data| view::figure::cpi(&data));
         let figures = if self.question.simulates() { vec![roofline] } else { vec![roofline, terms] };
-        let document = document::value(&document::predict::document(analyses));
-        self.answer(&sections, figures, document, headline(&analysis, &glances))
+        self.page(&sections, figures, headline(&analysis, &glances))
     }
 
     fn graph(&self) -> Result<Answer> {
@@ -89,8 +93,10 @@ impl Asked<'_> {
             plot::x_graph::x_graph_kept(measurement, self.machine, options, &self.question.scenario()?, self.kept)?;
         let figure = view::figure::x_graph(&graph);
         figure.check().map_err(|flaw| Error::input(flaw.to_string()))?;
-        let document = document::value(&document::figure::document(&figure));
-        Ok(self.answer(&[], vec![Some(figure)], document, graph::knobs(&graph)))
+        match self.question.form {
+            Form::Document => Ok(Answer::Document(document::value(&document::figure::document(&figure)))),
+            Form::Page => Ok(self.page(&[], vec![Some(figure)], graph::knobs(&graph))),
+        }
     }
 
     fn whatif(&self) -> Result<Answer> {
@@ -104,20 +110,26 @@ impl Asked<'_> {
         if let Some(Err(why)) = answer.gpus.first().map(|gpu| &gpu.after) {
             return Err(Error::usage(why.reason.clone()));
         }
-        let document = document::value(&document::whatif::document(std::slice::from_ref(&answer)));
+        if self.question.form == Form::Document {
+            let document = document::whatif::document(std::slice::from_ref(&answer));
+            return Ok(Answer::Document(document::value(&document)));
+        }
         // The answers are seen at once, and what they are made of when somebody asks.
         let (terms, sections): (Vec<Section>, Vec<Section>) =
             view::whatif::answer(&answer).into_iter().partition(|section| section.id == "terms");
-        let seen = self.answer(&sections, Vec::new(), document, Value::Null);
-        Ok(Answer { html: seen.html + &page::folded(&terms), ..seen })
+        Ok(self.page_with(page::sections(&sections) + &page::folded(&terms), Value::Null))
     }
 
     fn prices(&self) -> Option<Answer> {
         let machines = std::slice::from_ref(self.machine);
         let (measurement, options) = (self.variant.measurement.clone(), self.served.options);
         let prices = whatif::price_watched(measurement, machines, &self.choice, options, self.kept, self.progress)?;
-        let document = document::value(&document::whatif::prices(std::slice::from_ref(&prices)));
-        Some(self.answer(&view::whatif::prices(&prices), Vec::new(), document, Value::Null))
+        Some(match self.question.form {
+            Form::Document => {
+                Answer::Document(document::value(&document::whatif::prices(std::slice::from_ref(&prices))))
+            }
+            Form::Page => self.page(&view::whatif::prices(&prices), Vec::new(), Value::Null),
+        })
     }
 
     fn comparison(&self) -> Result<Option<Answer>> {
@@ -141,11 +153,13 @@ impl Asked<'_> {
         let Some(comparison) = compare::compare_watched(variants, machines, &how, self.progress)? else {
             return Ok(None);
         };
+        if self.question.form == Form::Document {
+            return Ok(Some(Answer::Document(document::value(&document::compare::document(&comparison)))));
+        }
         let heat = view::compare::figure(&comparison, "heat");
         let sign = if several { view::compare::figure(&comparison, "sign") } else { None };
-        let document = document::value(&document::compare::document(&comparison));
         let sections = view::compare::comparison(&comparison, Detail::Screen);
-        Ok(Some(self.answer(&sections, vec![heat, sign], document, Value::Null)))
+        Ok(Some(self.page(&sections, vec![heat, sign], Value::Null)))
     }
 
     fn listing(&self) -> Result<Answer> {
@@ -157,20 +171,27 @@ impl Asked<'_> {
         let (program, input) = (self.variant.program.as_deref(), Some(self.variant.input.as_path()));
         let text = timing::annotate::Text { program, input, by };
         let answer = timing::annotated(&self.variant.measurement, self.machine, self.served.options, &text)?;
-        let document = document::value(&document::timing::annotate(std::slice::from_ref(&answer)));
+        if self.question.form == Form::Document {
+            let document = document::timing::annotate(std::slice::from_ref(&answer));
+            return Ok(Answer::Document(document::value(&document)));
+        }
         let of = answer.result.map_err(|refusal| Error::input(format!("{}: {refusal}", self.machine.id)))?;
         let stalls = plot::stalls::stalls(&of).ok().map(|data| view::figure::stalls(&data));
-        Ok(self.answer(&view::timing::annotation(&of, false), vec![stalls], document, Value::Null))
+        Ok(self.page(&view::timing::annotation(&of, false), vec![stalls], Value::Null))
     }
 
-    fn answer(&self, sections: &[Section], figures: Vec<Option<Figure>>, document: Value, extra: Value) -> Answer {
+    fn page(&self, sections: &[Section], figures: Vec<Option<Figure>>, extra: Value) -> Answer {
         let figures = figures.into_iter().flatten().filter(|figure| figure.check().is_ok());
         let figures: String = figures.map(|figure| page::figure(&figure)).collect();
         let html = match figures.as_str() {
             "" => page::sections(sections),
             figures => format!("{}<div class=\"figures\">\n{figures}</div>\n", page::sections(sections)),
         };
-        Answer { html, document, command: command::of(self.question, self.served), extra }
+        self.page_with(html, extra)
+    }
+
+    fn page_with(&self, html: String, extra: Value) -> Answer {
+        Answer::Page { html, command: command::of(self.question, self.served), extra }
     }
 }
 

@@ -258,15 +258,20 @@ impl Reply {
     }
 
     fn done(answer: &Answer, took: Duration) -> Self {
-        let json = json!({
-            "state": "done",
-            "milliseconds": took.as_secs_f64() * 1e3,
-            "html": answer.html,
-            "command": answer.command,
-            "extra": answer.extra,
-            "document": answer.document,
-        });
-        Self::of(StatusCode::OK, &json)
+        match answer {
+            Answer::Document(document) => Self::of(StatusCode::OK, document),
+            Answer::Page { html, command, extra } => {
+                let milliseconds = took.as_secs_f64() * 1e3;
+                let json = json!({
+                    "state": "done",
+                    "milliseconds": milliseconds,
+                    "html": html,
+                    "command": command,
+                    "extra": extra,
+                });
+                Self::of(StatusCode::OK, &json)
+            }
+        }
     }
 
     /// What is wrong with a question, and the way out.

@@ -9,8 +9,9 @@ use crate::served::{SIMULATION, Served, closed_forms};
 
 const FRAME: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-/// The script of the page.
-pub(crate) const SCRIPT: &str = include_str!("page/page.js");
+/// The scripts of the page: how it asks, and the rest.
+pub(crate) const SCRIPTS: [(&str, &str); 2] =
+    [("ask.js", include_str!("page/ask.js")), ("page.js", include_str!("page/page.js"))];
 
 /// Machine parameters that have a slider besides those with a short name.
 const PARAMETERS: [&str; 4] = ["l1.size", "l2.achieved_bandwidth", "latency.l2", "shared.bytes"];

@@ -30,6 +30,15 @@ pub(crate) enum View {
     Listing,
 }
 
+/// What is made of the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Form {
+    /// A part of the page.
+    Page,
+    /// The document of the verb.
+    Document,
+}
+
 /// Which lines a listing shows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum Lines {
@@ -46,6 +55,7 @@ pub(crate) enum Lines {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Question {
     pub(crate) view: View,
+    pub(crate) form: Form,
     /// Positions of the variants; one unless they are compared.
     pub(crate) variants: Vec<usize>,
     /// Positions of the GPUs; one unless they are compared.
@@ -78,9 +88,10 @@ impl View {
 
 impl Question {
     /// Reads the query string of a view.
-    pub(crate) fn parse(view: View, query: &str, served: &Served) -> Result<Self> {
+    pub(crate) fn parse(view: View, form: Form, query: &str, served: &Served) -> Result<Self> {
         let mut question = Self {
             view,
+            form,
             variants: Vec::new(),
             machines: Vec::new(),
             models: Vec::new(),
@@ -100,6 +111,7 @@ impl Question {
     pub(crate) fn prices(variant: usize, machine: usize) -> Self {
         Self {
             view: View::Prices,
+            form: Form::Page,
             variants: vec![variant],
             machines: vec![machine],
             models: closed_forms(),

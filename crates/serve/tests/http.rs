@@ -111,9 +111,13 @@ fn get(path: &str) -> Reply {
 
 /// Asks until there is an answer.
 fn ask(question: &str) -> Reply {
+    ask_for("ask", question)
+}
+
+fn ask_for(form: &str, question: &str) -> Reply {
     let begin = Instant::now();
     loop {
-        let reply = get(&format!("ask/{question}"));
+        let reply = get(&format!("{form}/{question}"));
         if reply.status != 202 {
             return reply;
         }
@@ -140,6 +144,7 @@ fn the_page_is_there_and_may_do_little() {
     }
     assert!(get("page.css").has("content-type: text/css"));
     assert!(get("page.js").has("content-type: text/javascript"));
+    assert!(get("ask.js").has("content-type: text/javascript"));
     let head = request("HEAD", &format!("/{}/page.css", site().token), "");
     assert_eq!((head.status, head.body.as_str()), (200, ""));
 }
@@ -304,7 +309,8 @@ fn every_view_answers_with_a_document_and_a_command() {
         let reply = ask(question);
         assert_eq!(reply.status, 200, "{question}: {}", reply.body);
         let json = reply.json();
-        assert!(json["document"]["schema"].as_str().unwrap().starts_with(schema), "{question}: {}", json["document"]);
+        let document = ask_for("data", question).json();
+        assert!(document["schema"].as_str().unwrap().starts_with(schema), "{question}: {document}");
         assert!(json["command"].as_str().unwrap().contains(command), "{question}: {}", json["command"]);
         let html = json["html"].as_str().unwrap();
         assert!(html.contains("<table") || html.contains("<svg"), "{question}: {html}");
