@@ -30,11 +30,12 @@ impl Site {
         if let Some(token) = token {
             command.env("WARPLENS_SERVE_TOKEN", token);
         }
-        let mut child = command.spawn().unwrap();
+        let mut child = command.spawn().expect("the program can be started");
         let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut address).expect("the address is text");
         let rest = address.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {address:?}"));
-        let (host, token) = rest.trim_end_matches('/').split_once('/').unwrap();
+        let (host, token) = rest.trim_end_matches('/').split_once('/').expect("the token is in the path");
         Self { host: host.to_owned(), token: token.to_owned(), child }
     }
 
@@ -42,15 +43,15 @@ impl Site {
     fn document(&self, question: &str) -> Value {
         let begin = Instant::now();
         loop {
-            let mut stream = TcpStream::connect(&self.host).unwrap();
+            let mut stream = TcpStream::connect(&self.host).expect("the server listens");
             let (token, host) = (&self.token, &self.host);
             let request = format!("GET /{token}/data/{question} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-            stream.write_all(request.as_bytes()).unwrap();
+            stream.write_all(request.as_bytes()).expect("the server reads");
             let mut text = String::new();
-            stream.read_to_string(&mut text).unwrap();
-            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            stream.read_to_string(&mut text).expect("the server answers");
+            let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
             if head.starts_with("HTTP/1.1 200") {
-                return serde_json::from_str(body).unwrap();
+                return serde_json::from_str(body).expect("a document is JSON");
             }
             assert!(head.starts_with("HTTP/1.1 202"), "{question}: {text}");
             assert!(begin.elapsed() < Duration::from_secs(120), "{question} has no answer");
@@ -60,8 +61,8 @@ impl Site {
     /// Asks the process to end, and waits for it.
     fn end(mut self, signal: rustix::process::Signal) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).unwrap();
-        self.child.wait().unwrap().code()
+        rustix::process::kill_process(pid, signal).expect("it runs");
+        self.child.wait().expect("it ends").code()
     }
 }
 
@@ -74,13 +75,13 @@ impl Drop for Site {
 }
 
 fn output(words: &[&str]) -> Output {
-    warplens(words).output().unwrap()
+    warplens(words).output().expect("the program can be started")
 }
 
 fn json(words: &[&str]) -> Value {
     let output = output(&[words, &["--format", "json"]].concat());
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    serde_json::from_slice(&output.stdout).expect("a document is JSON")
 }
 
 #[test]

@@ -293,3 +293,6 @@ fn notes(
 pub fn page() -> String {
     scenario::manual::page()
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,8 +40,8 @@ impl Reply {
 fn example(name: &str, launch: &str) -> Vec<Variant> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let path = format!("{root}/{name}/ptx/sm_80.ptx");
-    let input = Input::read(&path).unwrap();
-    let gpus = machines::select(GPUS).unwrap();
+    let input = Input::read(&path).expect("examples can be read");
+    let gpus = machines::select(GPUS).expect("they are built in");
     let launch_file = format!("{root}/{name}/{launch}");
     let request = Request {
         input: &input,
@@ -49,14 +49,15 @@ fn example(name: &str, launch: &str) -> Vec<Variant> {
         flags: Launch::default(),
         targets: &Targets::of(&gpus),
     };
-    let sources = source::load(&request, &Search::default()).unwrap();
+    let sources = source::load(&request, &Search::default()).expect("examples can be lowered");
     let Some(Source::Program { program, .. }) = sources.first().cloned() else { panic!("{name} is a program") };
     let options = ExecutionOptions {
         traced_for: Choice::Auto.traced(&gpus),
         generations: Generation::of_all(&gpus),
         ..ExecutionOptions::new()
     };
-    let measured = source::gather(sources, &options, Counting::Ptx, &Search::default(), &Progress::default()).unwrap();
+    let measured = source::gather(sources, &options, Counting::Ptx, &Search::default(), &Progress::default());
+    let measured = measured.expect("examples can be executed");
     let variant = |measurement| Variant {
         name: name.to_owned(),
         measurement,
@@ -75,22 +76,23 @@ fn site() -> &'static Site {
         let variants = [example("matmul_naive", "launch.toml"), example("matmul_tiled", "launch.toml")].concat();
         let served = Served {
             variants,
-            machines: machines::select(GPUS).unwrap(),
+            machines: machines::select(GPUS).expect("they are built in"),
             options: Options::default(),
             flags: String::new(),
         };
-        let server = Server::new(served, Port::take(0, None).unwrap()).unwrap();
+        let server =
+            Server::new(served, Port::take(0, None).expect("a port is free")).expect("the launches have names");
         let address = server.address().to_owned();
         std::thread::spawn(move || server.run());
-        let (host, token) = address.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let (host, token) = address.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
         Site { host: host.to_owned(), token: token.trim_end_matches('/').to_owned() }
     })
 }
 
 /// Sends bytes as they are, and reads what comes until the server closes.
 fn raw(request: &[u8]) -> Reply {
-    let mut stream = TcpStream::connect(&site().host).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut stream = TcpStream::connect(&site().host).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("the time is not zero");
     // A server that has read enough may close before all is written.
     let _ = stream.write_all(request);
     let mut text = Vec::new();

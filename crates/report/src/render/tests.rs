@@ -147,7 +147,8 @@ fn a_listing_shades_hot_lines_and_keeps_plain_ones() {
     let columns = [("executed", "executed"), ("passes", "passes")].map(|(title, key)| Column::new(title, key)).to_vec();
     let section = Section::new("l", "L").with(Block::Listing(Listing { name: "k.ptx".into(), columns, lines }));
     let page = html("p", std::slice::from_ref(&section));
-    assert!(page.contains("rgba(var(--hot),0.45)\"><td>7</td><td class=\"n\">1200</td><td>"), "{page}");
+    assert!(page.contains("<tr class=\"h45\"><td>7</td><td class=\"n\">1200</td><td>"), "{page}");
+    assert!(page.contains(".h45{background:rgba(var(--hot),.45)}"), "{page}");
     assert!(page.contains("<tr class=\"none\"><td>8</td><td></td><td></td><td>// c</td></tr>"));
     assert_eq!(csv(&[section]), "line,executed,passes,text\n7,1200,,a < b\n8,,,// c\n");
 }
