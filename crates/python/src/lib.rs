@@ -8,7 +8,6 @@ mod answer;
 mod table;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
@@ -17,7 +16,9 @@ use crate::answer::Answer;
 /// The command as a library.
 #[pymodule]
 mod _native {
-    use super::*;
+    use std::path::PathBuf;
+
+    use pyo3::prelude::*;
 
     #[pymodule_export]
     use crate::answer::{Answer, Failure, Finding};
@@ -28,7 +29,7 @@ mod _native {
     #[pyfunction]
     #[pyo3(signature = (words, watch=None))]
     fn answer(py: Python<'_>, words: Vec<String>, watch: Option<Py<PyAny>>) -> PyResult<Answer> {
-        ask(py, words, watch)
+        crate::ask(py, words, watch)
     }
 
     /// Says in which folders this Python looks for packages; compilers are looked for there.
