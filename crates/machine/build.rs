@@ -1,4 +1,5 @@
-//! Lists the folder `machines/`: the designs of SMs, and the boards, oldest first.
+//! Lists the folder `machines/`: the designs of SMs, and the boards, oldest first. It is that of the repository, to which
+//! a link leads, so that it is part of the crate where that is packed.
 //!
 //! What orders them stands in the files: a design's compute capability is its name, a board says the year in which it was
 //! announced. Boards of one year are in the order of their names.
@@ -8,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let folder =
-        Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("../../machines");
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("machines");
     println!("cargo::rerun-if-changed={}", folder.display());
     let (mut designs, mut boards) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(&folder).expect("the folder of machines can be read") {

@@ -24,8 +24,7 @@ pub use fit::{Fitted, Left};
 use steps::{Point, Shape, Step};
 
 /// The micro-benchmarks.
-const KERNELS: (&str, &str) =
-    ("validation/calibration/sm_35.ptx", include_str!("../../../validation/calibration/sm_35.ptx"));
+const KERNELS: (&str, &str) = ("validation/calibration/sm_35.ptx", include_str!("../validation/calibration/sm_35.ptx"));
 
 /// The kernels of the micro-benchmarks.
 pub fn program() -> Program {

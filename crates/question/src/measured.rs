@@ -132,22 +132,19 @@ pub fn held() -> Vec<Held> {
         convolution::held(),
         listed(
             "validation/measured/sgemm-a6000.csv",
-            include_str!("../../../validation/measured/sgemm-a6000.csv"),
-            Kernels::Held {
-                name: "validation/sgemm/sm_86.ptx",
-                ptx: include_str!("../../../validation/sgemm/sm_86.ptx"),
-            },
+            include_str!("../validation/measured/sgemm-a6000.csv"),
+            Kernels::Held { name: "validation/sgemm/sm_86.ptx", ptx: include_str!("../validation/sgemm/sm_86.ptx") },
         ),
         listed(
             "validation/measured/textbook-k40.csv",
-            include_str!("../../../validation/measured/textbook-k40.csv"),
+            include_str!("../validation/measured/textbook-k40.csv"),
             Kernels::Held {
                 name: "validation/textbook/sm_35.ptx",
-                ptx: include_str!("../../../validation/textbook/sm_35.ptx"),
+                ptx: include_str!("../validation/textbook/sm_35.ptx"),
             },
         ),
-        unread("validation/measured/pointer-chase.csv", include_str!("../../../validation/measured/pointer-chase.csv")),
-        unread("validation/measured/l1-strides.csv", include_str!("../../../validation/measured/l1-strides.csv")),
+        unread("validation/measured/pointer-chase.csv", include_str!("../validation/measured/pointer-chase.csv")),
+        unread("validation/measured/l1-strides.csv", include_str!("../validation/measured/l1-strides.csv")),
     ];
     published.into_iter().chain(own).collect()
 }

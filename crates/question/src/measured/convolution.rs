@@ -14,7 +14,7 @@ use warplens_launch::Launch;
 use super::{Held, Kernels, Row, Set, figures, lines, set_of};
 
 const NAME: &str = "validation/measured/convolution-rtx2080ti.csv";
-const TABLE: &str = include_str!("../../../../validation/measured/convolution-rtx2080ti.csv");
+const TABLE: &str = include_str!("../../validation/measured/convolution-rtx2080ti.csv");
 
 /// The GPU at the clock that the counters say.
 pub const GPU: &str = "rtx2080ti@1797";

@@ -7,9 +7,9 @@ use warplens_launch::Launch;
 use super::{Held, Kernels, Row, Set, figures, lines, set_of};
 
 const NAME: &str = "validation/measured/coulomb-rtx2080ti.csv";
-const TABLE: &str = include_str!("../../../../validation/measured/coulomb-rtx2080ti.csv");
+const TABLE: &str = include_str!("../../validation/measured/coulomb-rtx2080ti.csv");
 /// The kernels; they are our own, compiled by another version of the compiler than the measured ones.
-pub const PTX: &str = include_str!("../../../../validation/coulomb/sm_75.ptx");
+pub const PTX: &str = include_str!("../../validation/coulomb/sm_75.ptx");
 
 /// The GPU at the clock that the counters say.
 pub const GPU: &str = "rtx2080ti@1350";

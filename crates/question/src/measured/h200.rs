@@ -10,7 +10,7 @@ macro_rules! ptx {
     ($($path:literal: $file:literal,)*) => {
         /// What the column `input` names, from the tables on.
         const PTX: &[(&str, &str)] =
-            &[$(($path, include_str!(concat!("../../../../validation/", $file)))),*];
+            &[$(($path, include_str!(concat!("../../validation/", $file)))),*];
     };
 }
 
@@ -51,14 +51,12 @@ ptx! {
 const CLASS: &str = "kernels of the suite";
 
 pub(super) fn held() -> [Held; 3] {
-    let of_suite = table(
-        "validation/measured/h200/profiled.csv",
-        include_str!("../../../../validation/measured/h200/profiled.csv"),
-    );
+    let of_suite =
+        table("validation/measured/h200/profiled.csv", include_str!("../../validation/measured/h200/profiled.csv"));
     let ladder =
-        table("validation/measured/h200/ladder.csv", include_str!("../../../../validation/measured/h200/ladder.csv"));
+        table("validation/measured/h200/ladder.csv", include_str!("../../validation/measured/h200/ladder.csv"));
     let tensor =
-        table("validation/measured/h200/tensor.csv", include_str!("../../../../validation/measured/h200/tensor.csv"));
+        table("validation/measured/h200/tensor.csv", include_str!("../../validation/measured/h200/tensor.csv"));
     let mut held = [of_suite, ladder, tensor];
     held[0].rows.iter_mut().for_each(|row| row.class = Some(CLASS.to_owned()));
     held

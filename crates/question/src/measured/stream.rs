@@ -8,9 +8,9 @@ use warplens_launch::Launch;
 use super::{Held, Kernels, Row, Set, lines, set_of};
 
 const NAME: &str = "validation/measured/stream-occupancy.csv";
-const TABLE: &str = include_str!("../../../../validation/measured/stream-occupancy.csv");
+const TABLE: &str = include_str!("../../validation/measured/stream-occupancy.csv");
 /// The kernels, compiled for all GPUs alike.
-pub const PTX: &str = include_str!("../../../../validation/stream/sm_80.ptx");
+pub const PTX: &str = include_str!("../../validation/stream/sm_80.ptx");
 
 /// Elements of each array.
 pub const N: u64 = 134_217_730;

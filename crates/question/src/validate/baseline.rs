@@ -12,7 +12,7 @@ use crate::measured;
 
 /// The file, from the root of the project.
 pub const NAME: &str = "validation/baseline.csv";
-const TEXT: &str = include_str!("../../../../validation/baseline.csv");
+const TEXT: &str = include_str!("../../validation/baseline.csv");
 
 /// Rows whose predictions are further off than they were.
 #[derive(Clone, PartialEq, Debug)]
