@@ -4,7 +4,7 @@ use warplens_base::error::{Error, Result};
 use warplens_base::nearest_by;
 
 /// The document with all terms.
-const TEXT: &str = include_str!("../../../GLOSSARY.md");
+const TEXT: &str = include_str!("../GLOSSARY.md");
 
 /// A term of the field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
