@@ -10,7 +10,7 @@ use warplens_session::Progress;
 pub(crate) enum Client {
     /// Whoever reads the streams of this process.
     Shell,
-    /// Who asked by [`answer`](crate::answer).
+    /// Who asked by [`answer`](crate::answer()).
     Caller(Arc<Said>),
 }
 

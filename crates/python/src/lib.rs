@@ -1,6 +1,6 @@
 //! The native module of the Python package, thin: words go in, an answer comes out.
 //!
-//! [`_native::answer`] asks the command as a library ([`warplens_cli::answer`]) without the interpreter's lock, and lets
+//! `_native.answer` asks the command as a library ([`warplens_cli::answer()`]) without the interpreter's lock, and lets
 //! Python hear of its signals and of the progress meanwhile. What a Python user sees (functions, exceptions, displays)
 //! is Python, in `python/warplens`. This crate does not know what a verb does.
 
