@@ -16,6 +16,9 @@ use crate::workspace::{Workspace, run};
 /// The system that is installed.
 const SUITE: &str = "bookworm";
 
+/// The version of Python that it has.
+const PYTHON: &str = "3.11";
+
 /// Where in it a release goes.
 const PREFIX: &str = "/usr/local";
 
@@ -44,7 +47,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     screen(workspace, &root)?;
     run(&mut root.command(&["warplens", "exec", "--gpu", "h200", "--", "true"]))?;
     for wheel in &wheels {
-        python(&root, &release.folder.join(wheel))?;
+        python(workspace, &root, &release.folder.join(wheel))?;
     }
     println!("the release works in a fresh {SUITE} without network");
     workflow(workspace, &release)
@@ -69,11 +72,16 @@ fn screen(workspace: &Workspace, root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// The wheel, without what it depends on: there is no network.
-fn python(root: &Root, wheel: &Path) -> Result<()> {
-    root.take(wheel)?;
-    let path = format!("/{}", wheel.file_name().expect("it is a file").to_string_lossy());
-    run(&mut root.command(&["pip", "install", "--quiet", "--no-index", "--break-system-packages", &path]))?;
+/// The wheel with what it depends on, which is loaded before: there is no network.
+fn python(workspace: &Workspace, root: &Root, wheel: &Path) -> Result<()> {
+    let wheels = workspace.target().join("wheels");
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let mut command = Command::new(python);
+    command.args(["-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--python-version", PYTHON, "--dest"]);
+    run(command.arg(&wheels).arg(wheel).stdin(Stdio::null()))?;
+    root.take(&wheels)?;
+    let install = ["pip", "install", "--quiet", "--no-index", "--find-links", "/wheels", "--break-system-packages"];
+    run(root.command(&install).arg("warplens"))?;
     run(&mut root.command(&["python3", "-c", "import warplens; print('warplens', warplens.__version__, 'for Python')"]))
 }
 
@@ -102,7 +110,7 @@ struct Root {
 impl Root {
     /// Makes one, or a copy of the one that was made before.
     fn fresh(workspace: &Workspace, with_python: bool) -> Result<Self> {
-        let packages: &[&str] = if with_python { &["--include=python3-pip,python3-numpy"] } else { &[] };
+        let packages: &[&str] = if with_python { &["--include=python3-pip"] } else { &[] };
         let made = workspace.target().join(if with_python { "root-python" } else { "root" });
         if !made.join("etc/debian_version").is_file() {
             let mut command = Command::new("debootstrap");
