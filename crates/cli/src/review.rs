@@ -45,13 +45,8 @@ enum Written {
 /// Endings that only some verbs can write.
 const SARIF: &str = "sarif";
 const PARQUET: &str = "parquet";
-const ENDINGS: [(&str, Format); 5] = [
-    ("txt", Format::Text),
-    ("json", Format::Json),
-    ("csv", Format::Csv),
-    ("md", Format::Md),
-    ("html", Format::Html),
-];
+const ENDINGS: [(&str, Format); 5] =
+    [("txt", Format::Text), ("json", Format::Json), ("csv", Format::Csv), ("md", Format::Md), ("html", Format::Html)];
 
 impl ReviewFlags {
     /// Reads gates and baseline.

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const KERNEL: [&str; 3] =
-    ["examples/vector_add/ptx/sm_80.ptx", "--launch", "examples/vector_add/launch.toml"];
+const KERNEL: [&str; 3] = ["examples/vector_add/ptx/sm_80.ptx", "--launch", "examples/vector_add/launch.toml"];
 
 fn warplens(words: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -128,7 +127,8 @@ fn files_say_what_is_asked_unless_flags_do() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));
         command.args(words).current_dir(&below).env_clear().env("XDG_CONFIG_HOME", &home).output().unwrap()
     };
-    let kernel = KERNEL.map(|word| if word.contains('/') { root.join(word).to_string_lossy().into_owned() } else { word.to_owned() });
+    let kernel = KERNEL
+        .map(|word| if word.contains('/') { root.join(word).to_string_lossy().into_owned() } else { word.to_owned() });
     let predict: Vec<&str> = std::iter::once("predict").chain(kernel.iter().map(String::as_str)).collect();
     let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let rows = text(&run(&predict));

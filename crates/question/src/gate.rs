@@ -157,13 +157,12 @@ impl Gate {
             is_known = true;
             let (value, limit) = match self.limit {
                 Limit::Value(limit) => (Some(now), limit),
-                Limit::Change(limit) => {
-                    (before.and_then(|before| change(now, before.value(&self.quantity)?)), limit)
-                }
+                Limit::Change(limit) => (before.and_then(|before| change(now, before.value(&self.quantity)?)), limit),
             };
             if let Some(value) = value.filter(|value| self.compare.holds(*value, limit)) {
                 let (gate, is_change) = (self.text.clone(), self.is_on_change());
-                breaches.push((at, Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change }));
+                breaches
+                    .push((at, Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change }));
             }
         }
         match is_known || rows.is_empty() {
@@ -215,9 +214,10 @@ pub fn judge(gates: &[Gate], rows: &[Row], before: Option<&[Row]>) -> Result<Jud
     }
     let earlier = |row: &Row| before.and_then(|before| before.iter().find(|own| own.is_of(row)));
     let pairs: Vec<(&Row, Option<&Row>)> = rows.iter().map(|row| (row, earlier(row))).collect();
-    if let Some((row, before)) = pairs.iter().find_map(|(row, before)| {
-        before.filter(|before| before.model != row.model).map(|before| (row, before))
-    }) {
+    if let Some((row, before)) = pairs
+        .iter()
+        .find_map(|(row, before)| before.filter(|before| before.model != row.model).map(|before| (row, before)))
+    {
         let message = format!(
             "{} on {} was answered by {} and is now by {}: two models are no change of a kernel",
             row.subject, row.gpu, before.model, row.model

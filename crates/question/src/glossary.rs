@@ -26,7 +26,9 @@ pub fn terms() -> Vec<Term> {
             part = heading;
         }
         // Heads and rules of the tables stand before their terms.
-        let Some(row) = line.strip_prefix("| ").filter(|row| !row.starts_with("Term |") && !part.is_empty()) else { continue };
+        let Some(row) = line.strip_prefix("| ").filter(|row| !row.starts_with("Term |") && !part.is_empty()) else {
+            continue;
+        };
         let mut cells = row.split(" | ");
         if let (Some(term), Some(meaning)) = (cells.next(), cells.next()) {
             terms.push(Term { part, term, meaning });
@@ -38,7 +40,9 @@ pub fn terms() -> Vec<Term> {
 /// The terms that a word means: those that are called so, else those whose names or meanings have it.
 pub fn find(word: &str) -> Result<Vec<Term>> {
     let wanted = word.trim().to_lowercase();
-    let names = |term: &Term| -> Vec<String> { term.term.split(", ").map(|name| name.replace('`', "").to_lowercase()).collect() };
+    let names = |term: &Term| -> Vec<String> {
+        term.term.split(", ").map(|name| name.replace('`', "").to_lowercase()).collect()
+    };
     let all = terms();
     let of = |is: &dyn Fn(&Term) -> bool| -> Vec<Term> { all.iter().copied().filter(is).collect() };
     let called = of(&|term| names(term).contains(&wanted));

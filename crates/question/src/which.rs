@@ -45,7 +45,8 @@ impl Prices {
             per_hour.push((gpu, price));
         }
         match per_hour.is_empty() {
-            true => Err(Error::usage(format!("{name}: [per_hour] names no GPU")).with_help("write gpu = price, as in h200 = 3.5")),
+            true => Err(Error::usage(format!("{name}: [per_hour] names no GPU"))
+                .with_help("write gpu = price, as in h200 = 3.5")),
             false => Ok(Self { currency: file.currency, per_hour }),
         }
     }

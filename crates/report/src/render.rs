@@ -4,8 +4,8 @@ mod csv;
 mod markdown;
 mod number;
 pub mod page;
-mod picture;
 mod parquet;
+mod picture;
 pub mod png;
 pub mod svg;
 mod text;
@@ -14,8 +14,8 @@ pub use csv::csv;
 pub use markdown::markdown;
 pub use number::show;
 pub(crate) use number::time_label;
-pub use parquet::parquet;
 pub use page::html;
+pub use parquet::parquet;
 pub use text::{Style, WIDTH, text};
 
 #[cfg(test)]

@@ -54,7 +54,8 @@ pub(crate) fn metrics(flags: &MetricsFlags, terminal: &Terminal) -> Result<Outco
     }
     let sections = || view::glossary::metrics(&found);
     let json = || document::value(&view::glossary::metrics_document(&found));
-    Document { title: "Metrics", sections: &sections, tables: &sections, json: &json }.write(&flags.output, terminal)?;
+    Document { title: "Metrics", sections: &sections, tables: &sections, json: &json }
+        .write(&flags.output, terminal)?;
     Ok(Outcome::Done)
 }
 

@@ -77,9 +77,8 @@ fn write(
     terminal: &Terminal,
 ) -> Result<()> {
     let names = loaded.study.value_names();
-    let sections = || -> Vec<Section> {
-        review.sections(judgement).into_iter().chain(view::sweep::best(rows)).collect()
-    };
+    let sections =
+        || -> Vec<Section> { review.sections(judgement).into_iter().chain(view::sweep::best(rows)).collect() };
     let tables = || vec![view::sweep::rows(rows, &names)];
     let json = || document::value(&document::sweep::document(rows));
     let document = Document { title: "Sweep", sections: &sections, tables: &tables, json: &json };

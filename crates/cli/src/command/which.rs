@@ -37,13 +37,15 @@ pub(crate) fn run(flags: &WhichFlags, threads: Option<u32>, terminal: &Terminal)
     };
     let priced = prices.as_ref().map(|prices| priced(prices, &question.machines)).transpose()?;
     let measured = flags.ask.measure(&question, terminal)?;
-    let ask = |measurement: &warplens_session::Measurement| question.predict(measurement.clone(), &question.choice, terminal);
+    let ask =
+        |measurement: &warplens_session::Measurement| question.predict(measurement.clone(), &question.choice, terminal);
     let analyses: Vec<Analysis> = measured.measurements.iter().map(ask).collect();
     let which = which::which(&analyses, priced.as_ref().map(|(currency, prices)| (*currency, prices.as_slice())));
     let sections = || view::which::answer(&which);
     let tables = || vec![view::which::rows(&which)];
     let json = || document::value(&view::which::document(&which));
-    Document { title: "Which GPU", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
+    Document { title: "Which GPU", sections: &sections, tables: &tables, json: &json }
+        .write(&flags.output, terminal)?;
     Ok(Outcome::of_models(!which.gpus.is_empty(), terminal))
 }
 

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use warplens_base::error::{Error, Result};
 
 use crate::toml_file;
+use crate::tune::SpaceText;
 use crate::tune::space::{Text, values_of};
 use crate::tune::space_file::{SpaceTable, Values, space_text};
-use crate::tune::SpaceText;
 use crate::whatif::Scenario;
 
 /// A study.
@@ -158,7 +158,8 @@ fn read_kernel(study: &str, table: KernelTable) -> Result<StudyKernel> {
 }
 
 fn read_what_if(study: &str, table: WhatIfTable) -> Result<WhatIf> {
-    let place = |error: Error| Error { message: format!("{study}, whatif `{}`: {}", table.name, error.message), ..error };
+    let place =
+        |error: Error| Error { message: format!("{study}, whatif `{}`: {}", table.name, error.message), ..error };
     let scenario = Scenario::parse(&table.set, &table.without).map_err(place)?;
     if scenario.texts.is_empty() {
         return Err(place(Error::usage("nothing is asked").with_help("give `set` or `without`")));

@@ -105,7 +105,9 @@ impl<'c> Chain<'c> {
             let first = operands.first as usize;
             &code.operands[first..first + operands.count as usize]
         };
-        let writer = |register: u16, before: usize| (0..before).rev().find(|at| registers(insts[*at].writes).contains(&register));
+        let writer = |register: u16, before: usize| {
+            (0..before).rev().find(|at| registers(insts[*at].writes).contains(&register))
+        };
         let (mut within, mut carried) = (Vec::new(), Vec::new());
         for (at, inst) in insts.iter().enumerate() {
             let (mut own, mut last) = (Vec::new(), Vec::new());
@@ -139,8 +141,10 @@ impl<'c> Chain<'c> {
     fn critical(&self, starts: &[u32]) -> Vec<usize> {
         let end = |at: usize| starts[at] + self.latencies[at];
         let last = (0..starts.len()).rev().max_by_key(|at| end(*at));
-        std::iter::successors(last, |at| self.within[*at].iter().copied().find(|before| end(*before) == starts[*at] && end(*before) > 0))
-            .collect()
+        std::iter::successors(last, |at| {
+            self.within[*at].iter().copied().find(|before| end(*before) == starts[*at] && end(*before) > 0)
+        })
+        .collect()
     }
 
     /// By how much a turn comes after the one before, once the pace is steady.
@@ -154,9 +158,9 @@ impl<'c> Chain<'c> {
             let mut starts: Vec<u32> = Vec::new();
             for at in 0..self.insts.len() {
                 let own = self.within[at].iter().map(|other| starts[*other] + self.latencies[*other]);
-                let last = before.iter().flat_map(|before| {
-                    self.carried[at].iter().map(|other| before[*other] + self.latencies[*other])
-                });
+                let last = before
+                    .iter()
+                    .flat_map(|before| self.carried[at].iter().map(|other| before[*other] + self.latencies[*other]));
                 starts.push(own.chain(last).max().unwrap_or(0));
             }
             ends.push((0..starts.len()).map(|at| starts[at] + self.latencies[at]).max().unwrap_or(0));

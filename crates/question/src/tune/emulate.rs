@@ -1,8 +1,8 @@
 //! Points evaluated: programs made, launches emulated in parallel, models asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::emulator::{Emulator, Job, reason};
 use super::outputs::Outputs;

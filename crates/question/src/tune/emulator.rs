@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use super::Point;
 use super::arguments::LaunchTemplate;
 use super::source::{Source, SourceKey, Sources};
-use super::Point;
-use warplens_base::error::{Error, Result};
 use warplens_base::IdMap;
+use warplens_base::error::{Error, Result};
 use warplens_launch::{BufferId, ElementType, Launch, Plan, PlannedBuffer};
 use warplens_session::Measurement;
 use warplens_session::Progress;
@@ -50,11 +50,7 @@ pub(crate) struct Emulator<'r> {
 }
 
 impl<'r> Emulator<'r> {
-    pub(crate) fn new(
-        launch: &'r LaunchTemplate,
-        sources: Sources<'r>,
-        execution: ExecutionOptions,
-    ) -> Self {
+    pub(crate) fn new(launch: &'r LaunchTemplate, sources: Sources<'r>, execution: ExecutionOptions) -> Self {
         Self { launch, sources, execution, plans: Mutex::default() }
     }
 

@@ -45,7 +45,8 @@ pub fn of_sweep(document: &Sweep) -> Vec<Row> {
 /// The rows of a document that was written before; `name` is what messages call it.
 pub fn of_baseline(name: &str, text: &str) -> Result<Vec<Row>> {
     // What kind it is decides who reads it; what is no document at all is for the first of them to say.
-    let schema = serde_json::from_str::<Value>(text).ok().and_then(|value| Some(value.get("schema")?.as_str()?.to_owned()));
+    let schema =
+        serde_json::from_str::<Value>(text).ok().and_then(|value| Some(value.get("schema")?.as_str()?.to_owned()));
     match schema.as_deref() {
         Some(Sweep::ID) => Ok(of_sweep(&saved::document_of(name, text)?)),
         Some(Compare::ID) => Ok(of_comparison(&saved::document_of(name, text)?)),
@@ -95,14 +96,20 @@ fn compared(entry: &Compared) -> Option<Row> {
 
 /// Configurations are known by what was varied, not by their numbers, which change when a study grows.
 fn swept(row: &Swept) -> Option<Row> {
-    let shape = |extents: &Option<Extents>| extents.as_ref().map_or_else(String::new, |extents| show_extents(extents.0));
+    let shape =
+        |extents: &Option<Extents>| extents.as_ref().map_or_else(String::new, |extents| show_extents(extents.0));
     let values = row.values.0.iter().map(|(name, value)| format!(" {name}={value}"));
     let launch = format!(" grid={} block={}", shape(&row.grid), shape(&row.block));
     let shared = row.shared_bytes.filter(|bytes| *bytes > 0).map(|bytes| format!(" shared={bytes}"));
     let what_if = row.what_if.iter().map(|name| format!(" ({name})"));
     let named = [("time_us", row.time_us), ("occupancy", row.occupancy_share)];
     row.time_us.is_some().then(|| Row {
-        subject: std::iter::once(row.kernel.clone()).chain(values).chain([launch]).chain(shared).chain(what_if).collect(),
+        subject: std::iter::once(row.kernel.clone())
+            .chain(values)
+            .chain([launch])
+            .chain(shared)
+            .chain(what_if)
+            .collect(),
         gpu: row.gpu.clone(),
         model: row.model.clone().unwrap_or_default(),
         values: self::values(&named).collect(),

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_sarif::sarif::{
-    ArtifactLocation, Location, Message, MultiformatMessageString, PhysicalLocation, Region,
-    ReportingDescriptor, Result as SarifResult, ResultLevel, Run, Sarif, Tool, ToolComponent,
+    ArtifactLocation, Location, Message, MultiformatMessageString, PhysicalLocation, Region, ReportingDescriptor,
+    Result as SarifResult, ResultLevel, Run, Sarif, Tool, ToolComponent,
 };
 use warplens_question::explain::{Advice, Place};
 use warplens_question::gate::Judgement;
@@ -31,12 +31,7 @@ const BOUND: (&str, &str) = ("bound", "What bounds a kernel, at the line with mo
 
 /// The log. `input` is the path of the program, for lines that are not known in its source; `found` says where a file of
 /// the source lies now.
-pub fn log(
-    findings: &[Finding<'_>],
-    judgement: &Judgement,
-    input: &Path,
-    found: &dyn Fn(&Path) -> PathBuf,
-) -> Sarif {
+pub fn log(findings: &[Finding<'_>], judgement: &Judgement, input: &Path, found: &dyn Fn(&Path) -> PathBuf) -> Sarif {
     let place = |source: Option<&(String, u32)>, line: Option<u32>| match source {
         Some((file, line)) => location(&found(Path::new(file)), Some(*line)),
         None => location(input, line),

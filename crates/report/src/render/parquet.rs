@@ -140,7 +140,12 @@ mod tests {
         assert_eq!(
             rows,
             [
-                [own("a", Field::Long(1)), own("b", Field::Double(0.5)), own("c", text("x")), own("refused", Field::Null)],
+                [
+                    own("a", Field::Long(1)),
+                    own("b", Field::Double(0.5)),
+                    own("c", text("x")),
+                    own("refused", Field::Null)
+                ],
                 [own("a", Field::Null), own("b", Field::Double(2.0)), own("c", text("3")), own("refused", Field::Null)],
             ]
         );

@@ -33,7 +33,9 @@ pub fn settings(rows: &[Row], files: &[String]) -> Vec<Section> {
     }
     let section = Section::new("config", "Defaults of flags").with(Block::Table(table));
     let said = match files {
-        [] => "No warplens.toml was found, neither here and above nor in the user's folder of configurations.".to_owned(),
+        [] => {
+            "No warplens.toml was found, neither here and above nor in the user's folder of configurations.".to_owned()
+        }
         files => format!("Read: {}.", files.join(", ")),
     };
     vec![section.note(said)]

@@ -1,7 +1,7 @@
 //! Terms of the glossary, and the keys of documents with what Nsight Compute calls the same.
 
-use warplens_document::glossary::{Glossary, Metric, Metrics, Term as Entry};
 use warplens_document::Id;
+use warplens_document::glossary::{Glossary, Metric, Metrics, Term as Entry};
 use warplens_document::keys::Key;
 use warplens_question::glossary::Term;
 
@@ -42,11 +42,8 @@ fn plain(text: &str) -> String {
 
 /// The document of terms.
 pub fn document(terms: &[Term]) -> Glossary {
-    let entry = |term: &Term| Entry {
-        term: plain(term.term),
-        meaning: plain(term.meaning),
-        part: term.part.to_owned(),
-    };
+    let entry =
+        |term: &Term| Entry { term: plain(term.term), meaning: plain(term.meaning), part: term.part.to_owned() };
     Glossary { schema: Id::new(), terms: terms.iter().map(entry).collect() }
 }
 

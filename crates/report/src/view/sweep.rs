@@ -75,7 +75,8 @@ pub const WORDS: [&str; 6] = ["kernel", "gpu", "what_if", "model", "limiter", "r
 pub fn rows(rows: &[Row], names: &[String]) -> Section {
     let mut table = Table::new(&[("configuration", "configuration"), ("kernel", "kernel")]);
     table.columns.extend(names.iter().map(|name| Column::new(name, name)));
-    let launch = ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_bytes", "registers", "instructions"];
+    let launch =
+        ["grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_bytes", "registers", "instructions"];
     let answer = ["model", "time_us", "range_low_us", "range_high_us", "limiter", "occupancy_share", "refused"];
     let keys = launch.iter().chain(&["gpu", "what_if"]).chain(&answer);
     table.columns.extend(keys.map(|key| Column::new(key, key)));

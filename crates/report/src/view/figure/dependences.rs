@@ -37,7 +37,9 @@ fn caption(found: &Dependences, n_shown: usize) -> String {
         found.longest
     );
     text += &match found.between_turns {
-        Some(cycles) => format!("; a turn comes {cycles} cycles after the one before, for what they wait for of each other."),
+        Some(cycles) => {
+            format!("; a turn comes {cycles} cycles after the one before, for what they wait for of each other.")
+        }
         None => "; turns wait for nothing of each other.".to_owned(),
     };
     text += " Loads of global memory count as found in the nearest cache.";
