@@ -71,7 +71,7 @@ impl Config {
 
     /// The command with these defaults.
     pub(crate) fn command(&self) -> Command {
-        self.settings.iter().fold(Cli::command(), |command, setting| with_default(command, setting))
+        self.settings.iter().fold(Cli::command(), with_default)
     }
 }
 

@@ -102,7 +102,7 @@ fn screens(pages: &[Page]) -> Vec<Vec<String>> {
     };
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
     });
     let done = done.into_inner().expect("no thread has failed");

@@ -7,7 +7,12 @@ const KERNEL: [&str; 3] = ["examples/vector_add/ptx/sm_80.ptx", "--launch", "exa
 
 fn warplens(words: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_warplens")).args(words).current_dir(root).env_clear().output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_warplens"))
+        .args(words)
+        .current_dir(root)
+        .env_clear()
+        .output()
+        .expect("the tests have a scratch folder and the program")
 }
 
 fn said(output: &Output) -> String {
@@ -19,9 +24,10 @@ fn baseline(folder: &Path, words: &[&str], factor: f64) -> String {
     let path = folder.join("base.json");
     let made = warplens(&[words, &["--format", "json"]].concat());
     assert!(made.status.success(), "{}", said(&made));
-    let mut document: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&made.stdout).expect("the tests have a scratch folder and the program");
     scale(&mut document, factor);
-    std::fs::write(&path, document.to_string()).unwrap();
+    std::fs::write(&path, document.to_string()).expect("the tests have a scratch folder and the program");
     path.to_string_lossy().into_owned()
 }
 

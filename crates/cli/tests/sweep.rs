@@ -24,10 +24,12 @@ struct Study {
 
 impl Study {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("the tests have a scratch folder and the program");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        std::fs::copy(root.join("examples/reduction_shuffle/ptx/sm_80.ptx"), folder.path().join("sum.ptx")).unwrap();
-        std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+        std::fs::copy(root.join("examples/reduction_shuffle/ptx/sm_80.ptx"), folder.path().join("sum.ptx"))
+            .expect("the tests have a scratch folder and the program");
+        std::fs::write(folder.path().join("study.toml"), STUDY)
+            .expect("the tests have a scratch folder and the program");
         Self { folder }
     }
 
@@ -37,13 +39,19 @@ impl Study {
 
     fn run(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));
-        command.args(["sweep", "study.toml"]).args(words).current_dir(self.folder.path()).env_clear().output().unwrap()
+        command
+            .args(["sweep", "study.toml"])
+            .args(words)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .output()
+            .expect("the tests have a scratch folder and the program")
     }
 
     fn csv(&self, words: &[&str]) -> String {
         let output = self.run(&[words, &["--format", "csv"]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        String::from_utf8(output.stdout).expect("the tests have a scratch folder and the program")
     }
 }
 

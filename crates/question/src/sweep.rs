@@ -9,7 +9,7 @@ mod evaluate;
 mod study;
 
 pub use configuration::{Configuration, Loaded, MOST_CONFIGURATIONS};
-pub use evaluate::evaluate;
+pub use evaluate::{Done, evaluate};
 pub use study::{Study, StudyKernel, WhatIf};
 
 /// A configuration on a GPU, under one question.

@@ -23,7 +23,7 @@ enum Shell {
     Fish,
     Nushell,
     #[value(name = "powershell")]
-    PowerShell,
+    Power,
     Zsh,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn run(flags: &CompletionsFlags, terminal: &Terminal) -> Result<Outco
         Shell::Elvish => script(Known::Elvish),
         Shell::Fish => script(Known::Fish),
         Shell::Nushell => script(Nushell),
-        Shell::PowerShell => script(Known::PowerShell),
+        Shell::Power => script(Known::PowerShell),
         Shell::Zsh => script(Known::Zsh),
     };
     terminal.data(None, &String::from_utf8_lossy(&script))?;

@@ -17,6 +17,9 @@ use crate::tune::source::Sources;
 use crate::tune::{Point, Resolved, parallel};
 use crate::whatif;
 
+/// Takes the rows of a configuration.
+pub type Done<'d> = &'d (dyn Fn(&Configuration, &[Row]) -> Result<(), Error> + Sync);
+
 /// Evaluates configurations on all threads of `execution`. `done` gets the rows of each as soon as they are there, in any
 /// order; an error of it ends the work.
 pub fn evaluate(
@@ -25,7 +28,7 @@ pub fn evaluate(
     execution: &ExecutionOptions,
     search: &Search,
     progress: &Progress,
-    done: &(dyn Fn(&Configuration, &[Row]) -> Result<(), Error> + Sync),
+    done: Done<'_>,
 ) -> Result<(), Error> {
     progress.total.store(wanted.len() as u64, Ordering::Relaxed);
     for kernel in 0..loaded.study.kernels.len() {
@@ -43,7 +46,7 @@ fn of_kernel(
     kernel: usize,
     wanted: &[&Configuration],
     (execution, search, progress): (&ExecutionOptions, &Search, &Progress),
-    done: &(dyn Fn(&Configuration, &[Row]) -> Result<(), Error> + Sync),
+    done: Done<'_>,
 ) -> Result<(), Error> {
     let study = &loaded.study.kernels[kernel];
     let target = study.target.clone().map_or_else(|| Targets::of(&loaded.machines), Targets::One).first();
