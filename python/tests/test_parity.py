@@ -108,7 +108,7 @@ PICTURES = {
     "cpi": {},
     "timeline": {},
     "stalls": {},
-    "dependences": {},
+    "dependencies": {},
     "scale": {},
     "x-graph": {},
     "f-family": {"vary": "x-model.R=0.5x,1x,2x"},

@@ -155,11 +155,15 @@ impl Gate {
         for (at, (row, before)) in rows.iter().enumerate() {
             let Some(now) = row.value(&self.quantity) else { continue };
             is_known = true;
+            let before = before.and_then(|before| before.value(&self.quantity));
             let (value, limit) = match self.limit {
                 Limit::Value(limit) => (Some(now), limit),
-                Limit::Change(limit) => (before.and_then(|before| change(now, before.value(&self.quantity)?)), limit),
+                // Five percent more than 100 are 105, which a quotient of the two would miss by a digit.
+                Limit::Change(limit) => {
+                    (before.and_then(|before| change(now, before)), before.unwrap_or(0.0) * (1.0 + limit))
+                }
             };
-            if let Some(value) = value.filter(|value| self.compare.holds(*value, limit)) {
+            if let Some(value) = value.filter(|_| self.compare.holds(now, limit)) {
                 let (gate, is_change) = (self.text.clone(), self.is_on_change());
                 breaches
                     .push((at, Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change }));

@@ -17,7 +17,7 @@ use crate::toml_file;
 pub struct Prices {
     /// What the prices are in, as the user writes it.
     pub currency: String,
-    /// Price of an hour by the reference of a GPU, in the order of the file.
+    /// Price of an hour by the reference of a GPU, in the order of the references.
     pub per_hour: Vec<(String, f64)>,
 }
 
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn prices_are_read() {
         let prices = Prices::parse("p.toml", "currency = \"EUR\"\n[per_hour]\nh200 = 4\n\"a100-80\" = 1.5\n").unwrap();
-        assert_eq!((prices.currency.as_str(), prices.gpus().as_str()), ("EUR", "h200,a100-80"));
-        assert_eq!(prices.per_hour[1].1, 1.5);
+        assert_eq!((prices.currency.as_str(), prices.gpus().as_str()), ("EUR", "a100-80,h200"));
+        assert_eq!(prices.per_hour[0].1, 1.5);
     }
 
     #[test]

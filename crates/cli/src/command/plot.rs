@@ -40,7 +40,7 @@ enum Kind {
     /// Why warps do not issue, by scheduler and for the hottest lines
     Stalls(KernelFlags),
     /// What waits for what in the hottest block of machine code, with latencies and the longest chain
-    Dependences(KernelFlags),
+    Dependencies(KernelFlags),
     /// Speedup and efficiency from one warp to a full SM
     Scale(KernelFlags),
     /// Demand and supply of memory with every state, before and after a change
@@ -188,7 +188,7 @@ pub(crate) fn run(flags: &PlotFlags, threads: Option<u32>, terminal: &Terminal) 
         }
         Kind::Timeline(flags) => timeline(flags, threads, terminal),
         Kind::Stalls(flags) => stalls(flags, threads, terminal),
-        Kind::Dependences(flags) => dependences(flags, threads, terminal),
+        Kind::Dependencies(flags) => dependences(flags, threads, terminal),
         Kind::Scale(flags) => scaling(flags, threads, terminal),
         Kind::XGraph(flags) => x_graph(flags, threads, terminal),
         Kind::FFamily(flags) => f_family(flags, threads, terminal),

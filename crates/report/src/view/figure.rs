@@ -44,7 +44,7 @@ pub const FIGURES: &[FigureKind] = &[
     FigureKind { name: "timeline", about: "when the warps of an SM compute and when they wait for memory" },
     FigureKind { name: "stalls", about: "why warps do not issue, by scheduler and for the hottest lines" },
     FigureKind {
-        name: "dependences",
+        name: "dependencies",
         about: "what waits for what in the hottest block of machine code, and the longest chain",
     },
     FigureKind { name: "scale", about: "speedup and efficiency from one warp to a full SM" },

@@ -24,7 +24,7 @@ pub fn dependences(found: &Dependences) -> Figure {
     panel = panel.series(Series::segments("on the longest chain", of(true)).colored(3).hatched(Hatch::Plain));
     panel = panel.series(Series::segments("others", of(false)).colored(0).hatched(Hatch::Rising));
     panel.series.retain(|series| !series.data.is_empty());
-    Figure::new("dependences", format!("What waits for what: {} on {}", found.kernel, found.gpu), panel)
+    Figure::new("dependencies", format!("What waits for what: {} on {}", found.kernel, found.gpu), panel)
         .caption(caption(found, shown.len()))
 }
 
