@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import pathlib
+import signal
 
 import pytest
 
@@ -12,6 +13,14 @@ EXAMPLES = ROOT / "examples"
 def at_the_root(monkeypatch):
     """Paths in documents are those that the command writes where it is called from the root of the repository."""
     monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """Whoever starts the tests in the background may have interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
