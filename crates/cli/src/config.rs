@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Command, CommandFactory};
 use warplens_base::nearest;
+use warplens_question::toml_file;
 use warplens_session::{Error, files};
 
 use crate::flags::Cli;
@@ -92,10 +93,7 @@ fn places() -> Vec<PathBuf> {
 
 fn parse(file: &Path, text: &str) -> Result<Vec<Setting>> {
     let name = file.display();
-    let table: toml::Table = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        Error::usage(format!("{name}, line {line}: {}", error.message().trim_end_matches('.')))
-    })?;
+    let table: toml::Table = toml_file::read(&name.to_string(), text)?;
     let setting = |(key, value): (String, toml::Value)| -> Result<Setting> {
         let known = KEYS.iter().map(|(known, _)| *known).find(|known| *known == key);
         let Some(key) = known else { return Err(unknown(file, &key).into()) };

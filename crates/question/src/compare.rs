@@ -10,7 +10,7 @@ pub use sign::{Agreement, SignMatrix, sign};
 
 use std::sync::atomic::Ordering;
 
-use warplens_base::nearest;
+use warplens_base::{nearest, stop};
 use warplens_model::workload::coalescing_rule;
 
 use crate::tune::Expression;
@@ -246,17 +246,16 @@ pub fn with_block(launch: &Launch, block: Extents, keeps_grid: bool) -> Result<L
 
 /// Asks the models about every variant on every GPU, and compares the answers.
 pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOptions) -> Result<Comparison> {
-    let watched = compare_watched(variants, machines, how, &Progress::default())?;
-    Ok(watched.expect("nobody else has the progress, so that nobody stopped it"))
+    compare_watched(variants, machines, how, &Progress::default())
 }
 
-/// [`compare`], with a count of the variants that were asked about on a GPU. None where it was stopped.
+/// [`compare`], with a count of the variants that were asked about on a GPU.
 pub fn compare_watched(
     variants: Vec<Variant>,
     machines: Vec<Machine>,
     how: &CompareOptions,
     progress: &Progress,
-) -> Result<Option<Comparison>> {
+) -> Result<Comparison> {
     progress.total.fetch_add((variants.len() * machines.len()) as u64, Ordering::Relaxed);
     let baseline = baseline(&variants, &machines, how.baseline.as_deref())?;
     let (mut entries, mut instead) = (Vec::new(), Vec::new());
@@ -265,9 +264,7 @@ pub fn compare_watched(
         let asked = if matches!(how.choice, Choice::Alone(_)) { &how.choice } else { &Choice::All };
         let mut analyses: Vec<GpuAnalysis> = Vec::new();
         for variant in &variants {
-            if progress.is_stopped() {
-                return Ok(None);
-            }
+            stop::check();
             analyses.push(predict::measured_on(&variant.measurement, machine, asked, how.options));
             progress.done.fetch_add(1, Ordering::Relaxed);
         }
@@ -308,7 +305,7 @@ pub fn compare_watched(
         instead,
     };
     comparison.signs = sign::matrices(&comparison);
-    Ok(Some(comparison))
+    Ok(comparison)
 }
 
 fn entry(variant: usize, gpu: usize, model: ModelId, analysis: &GpuAnalysis, counts: Counts) -> Entry {

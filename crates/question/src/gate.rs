@@ -69,8 +69,6 @@ pub struct Judged {
     pub time_us: Option<f64>,
     /// The time of the earlier answer; none where it has no such row.
     pub before_us: Option<f64>,
-    /// Position of the first of [`Judgement::breaches`] that is of this row.
-    pub breach: Option<usize>,
 }
 
 impl Judged {
@@ -149,10 +147,10 @@ impl Gate {
         matches!(self.limit, Limit::Change(_))
     }
 
-    fn breaches(&self, rows: &[(&Row, Option<&Row>)]) -> Result<Vec<(usize, Breach)>> {
+    fn breaches(&self, rows: &[(&Row, Option<&Row>)]) -> Result<Vec<Breach>> {
         let mut breaches = Vec::new();
         let mut is_known = false;
-        for (at, (row, before)) in rows.iter().enumerate() {
+        for (row, before) in rows {
             let Some(now) = row.value(&self.quantity) else { continue };
             is_known = true;
             let before = before.and_then(|before| before.value(&self.quantity));
@@ -165,8 +163,7 @@ impl Gate {
             };
             if let Some(value) = value.filter(|_| self.compare.holds(now, limit)) {
                 let (gate, is_change) = (self.text.clone(), self.is_on_change());
-                breaches
-                    .push((at, Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change }));
+                breaches.push(Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change });
             }
         }
         match is_known || rows.is_empty() {
@@ -228,17 +225,11 @@ pub fn judge(gates: &[Gate], rows: &[Row], before: Option<&[Row]>) -> Result<Jud
         );
         return Err(Error::input(message).with_help("name one with --model, and make the baseline anew with it"));
     }
-    let mut judged: Vec<Judged> = pairs.iter().map(|(row, before)| row.judged(*before)).collect();
-    let mut breaches = Vec::new();
-    for gate in gates {
-        for (at, breach) in gate.breaches(&pairs)? {
-            judged[at].breach.get_or_insert(breaches.len());
-            breaches.push(breach);
-        }
-    }
+    let judged = pairs.iter().map(|(row, before)| row.judged(*before)).collect();
+    let breaches: Vec<Vec<Breach>> = gates.iter().map(|gate| gate.breaches(&pairs)).collect::<Result<_>>()?;
     let is_gone = |own: &&Row| !rows.iter().any(|row| row.is_of(own));
     let gone = before.into_iter().flatten().filter(is_gone).map(|row| (row.subject.clone(), row.gpu.clone()));
-    Ok(Judgement { rows: judged, gone: gone.collect(), has_baseline: before.is_some(), breaches })
+    Ok(Judgement { rows: judged, gone: gone.collect(), has_baseline: before.is_some(), breaches: breaches.concat() })
 }
 
 impl Row {
@@ -248,7 +239,6 @@ impl Row {
             gpu: self.gpu.clone(),
             time_us: self.value(TIME),
             before_us: before.and_then(|before| before.value(TIME)),
-            breach: None,
         }
     }
 }

@@ -8,7 +8,6 @@
 mod digits;
 mod rewrite;
 mod threads;
-mod toml_file;
 mod waits;
 
 // generated: modules
@@ -29,6 +28,7 @@ pub mod plot;
 pub mod stages;
 pub mod sweep;
 pub mod timing;
+pub mod toml_file;
 pub mod tune;
 pub mod validate;
 pub mod whatif;

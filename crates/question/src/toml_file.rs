@@ -5,7 +5,7 @@ use warplens_base::error::{Error, Result};
 use warplens_base::{Diagnostic, LineIndex, Span};
 
 /// Reads the text of a file that is called `name` in messages.
-pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
+pub fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error| syntax_error(name, text, &error))
 }
 

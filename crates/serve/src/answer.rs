@@ -46,8 +46,8 @@ struct Asked<'a> {
     progress: &'a Progress,
 }
 
-/// Answers a question. None where nobody wants the answer any more.
-pub(crate) fn answer(question: &Question, subject: &Subject, progress: &Progress) -> Result<Option<Answer>> {
+/// Answers a question.
+pub(crate) fn answer(question: &Question, subject: &Subject, progress: &Progress) -> Result<Answer> {
     let served = &subject.served;
     let asked = Asked {
         question,
@@ -59,12 +59,12 @@ pub(crate) fn answer(question: &Question, subject: &Subject, progress: &Progress
         progress,
     };
     match question.view {
-        View::Answer => Ok(Some(asked.prediction())),
-        View::Graph => asked.graph().map(Some),
-        View::WhatIf => asked.whatif().map(Some),
+        View::Answer => Ok(asked.prediction()),
+        View::Graph => asked.graph(),
+        View::WhatIf => asked.whatif(),
         View::Prices => Ok(asked.prices()),
         View::Compare => asked.comparison(),
-        View::Listing => asked.listing().map(Some),
+        View::Listing => asked.listing(),
     }
 }
 
@@ -120,19 +120,19 @@ impl Asked<'_> {
         Ok(self.page_with(page::sections(&sections) + &page::folded(&terms), Value::Null))
     }
 
-    fn prices(&self) -> Option<Answer> {
+    fn prices(&self) -> Answer {
         let machines = std::slice::from_ref(self.machine);
         let (measurement, options) = (self.variant.measurement.clone(), self.served.options);
-        let prices = whatif::price_watched(measurement, machines, &self.choice, options, self.kept, self.progress)?;
-        Some(match self.question.form {
+        let prices = whatif::price_watched(measurement, machines, &self.choice, options, self.kept, self.progress);
+        match self.question.form {
             Form::Document => {
                 Answer::Document(document::value(&document::whatif::prices(std::slice::from_ref(&prices))))
             }
             Form::Page => self.page(&view::whatif::prices(&prices), Vec::new(), Value::Null),
-        })
+        }
     }
 
-    fn comparison(&self) -> Result<Option<Answer>> {
+    fn comparison(&self) -> Result<Answer> {
         let variants = self.question.variants.iter().map(|&at| &self.served.variants[at]);
         let variants: Vec<compare::Variant> = variants
             .map(|own| compare::Variant { name: own.name.clone(), block: None, measurement: own.measurement.clone() })
@@ -150,16 +150,14 @@ impl Asked<'_> {
             band: BAND,
             measured: None,
         };
-        let Some(comparison) = compare::compare_watched(variants, machines, &how, self.progress)? else {
-            return Ok(None);
-        };
+        let comparison = compare::compare_watched(variants, machines, &how, self.progress)?;
         if self.question.form == Form::Document {
-            return Ok(Some(Answer::Document(document::value(&document::compare::document(&comparison)))));
+            return Ok(Answer::Document(document::value(&document::compare::document(&comparison))));
         }
         let heat = view::compare::figure(&comparison, "heat");
         let sign = if several { view::compare::figure(&comparison, "sign") } else { None };
         let sections = view::compare::comparison(&comparison, Detail::Screen);
-        Ok(Some(self.page(&sections, vec![heat, sign], Value::Null)))
+        Ok(self.page(&sections, vec![heat, sign], Value::Null))
     }
 
     fn listing(&self) -> Result<Answer> {

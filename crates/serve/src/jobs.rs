@@ -2,7 +2,7 @@
 //!
 //! Closed forms answer at once; simulations run one at a time, in the order in which they were asked for. A question is
 //! asked again and again while it is worked on, and each time the reply says how far it is; whoever asks no more has lost
-//! interest, and the work ends at its next step. So a page that changes its question, or is closed, leaves nothing behind,
+//! interest, and the work ends soon. So a page that changes its question, or is closed, leaves nothing behind,
 //! and two pages with one question share its work. Answers are kept, the most recent ones, up to a number and a size.
 
 use std::collections::{HashMap, VecDeque};
@@ -14,6 +14,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 use warplens_base::error::Error;
+use warplens_base::stop::{Stop, Stopped};
 use warplens_session::Progress;
 
 use crate::answer::{Answer, answer};
@@ -63,6 +64,7 @@ struct State {
 struct Job {
     simulates: bool,
     progress: Arc<Progress>,
+    stop: Stop,
     asked: Instant,
     started: OnceLock<Instant>,
     interest: Mutex<Interest>,
@@ -120,7 +122,7 @@ impl Jobs {
         if let Some(reply) = state.kept(&question) {
             return Err(reply);
         }
-        if let Some(job) = state.working.get(&question).filter(|job| !job.progress.is_stopped()) {
+        if let Some(job) = state.working.get(&question).filter(|job| !job.stop.is_told()) {
             return Ok(job.clone());
         }
         if state.working.len() >= MOST_WAITING {
@@ -132,6 +134,7 @@ impl Jobs {
         let job = Arc::new(Job {
             simulates: question.simulates(),
             progress: Arc::default(),
+            stop: Stop::default(),
             asked: now,
             started: OnceLock::new(),
             interest: Mutex::new(Interest { waiting: 0, last: now }),
@@ -163,26 +166,30 @@ impl Jobs {
     /// The reply to a question; none where it was given up.
     async fn made(&self, question: &Question, job: &Job) -> Option<Reply> {
         let started = *job.started.get_or_init(Instant::now);
-        let (own, subject, progress) = (question.clone(), self.subject.clone(), job.progress.clone());
-        let mut work = tokio::task::spawn_blocking(move || answer(&own, &subject, &progress));
+        let (own, subject, progress, stop) =
+            (question.clone(), self.subject.clone(), job.progress.clone(), job.stop.clone());
+        let mut work = tokio::task::spawn_blocking(move || stop.within(|| answer(&own, &subject, &progress)));
         let made = loop {
             tokio::select! {
                 made = &mut work => break made,
                 () = tokio::time::sleep(WATCH) => {
                     if job.is_abandoned() {
-                        job.progress.stop();
+                        job.stop.stop();
                     }
                 }
             }
         };
         match made {
-            Ok(Ok(answer)) => answer.map(|answer| Reply::done(&answer, started.elapsed())),
+            Ok(Ok(answer)) => Some(Reply::done(&answer, started.elapsed())),
             Ok(Err(error)) => Some(Reply::refused(&error)),
-            Err(_) => {
-                let message = "this question met a bug of ours, which the terminal of the server tells";
-                let json = json!({ "state": "refused", "message": message });
-                Some(Reply::of(StatusCode::INTERNAL_SERVER_ERROR, &json))
-            }
+            Err(failed) => match failed.try_into_panic() {
+                Ok(why) if why.is::<Stopped>() => None,
+                _ => {
+                    let message = "this question met a bug of ours, which the terminal of the server tells";
+                    let json = json!({ "state": "refused", "message": message });
+                    Some(Reply::of(StatusCode::INTERNAL_SERVER_ERROR, &json))
+                }
+            },
         }
     }
 

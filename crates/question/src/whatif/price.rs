@@ -6,6 +6,7 @@ use warplens_model::scenario::{EFFECTS, Effect, Impossible, Scenario, Subject};
 
 use super::changed::Kept;
 use super::{ask, subject, why_nothing};
+use warplens_base::stop;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{Choice, GpuAnalysis, ModelId, Options, Prediction, measured_on};
 use warplens_session::{Measurement, Progress};
@@ -64,11 +65,10 @@ impl Price {
 /// Prices every effect.
 pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
     let (kept, progress) = (Kept::default(), Progress::default());
-    let watched = price_watched(measurement, machines, choice, options, &kept, &progress);
-    watched.expect("nobody else has the progress, so that nobody stopped it")
+    price_watched(measurement, machines, choice, options, &kept, &progress)
 }
 
-/// [`price`], with what is kept of the launch and a count of the questions that are answered. None where it was stopped.
+/// [`price`], with what is kept of the launch and a count of the questions that are answered.
 pub fn price_watched(
     measurement: Measurement,
     machines: &[Machine],
@@ -76,7 +76,7 @@ pub fn price_watched(
     options: Options,
     kept: &Kept,
     progress: &Progress,
-) -> Option<Prices> {
+) -> Prices {
     // The answers as things are, each effect, and all together.
     let steps = machines.len() * (EFFECTS.len() + 2);
     progress.total.fetch_add(steps as u64, Ordering::Relaxed);
@@ -88,10 +88,10 @@ pub fn price_watched(
         let own = measurement.on(machine).unwrap_or(&measurement);
         let as_is = subject(own.recording(), machine);
         let asked = Asked { as_is: &as_is, options, kept };
-        let by_model = asked.of_questions(&answered.collect::<Vec<_>>(), progress)?;
+        let by_model = asked.of_questions(&answered.collect::<Vec<_>>(), progress);
         gpus.push(GpuPrices { prices: by_model.into_iter().flatten().collect(), before });
     }
-    Some(Prices { measurement, gpus })
+    Prices { measurement, gpus }
 }
 
 /// The launch that is asked about.
@@ -103,7 +103,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// What each model answers to every question: the effects, what costs most first, then all of them together.
-    fn of_questions(&self, models: &[&Prediction], progress: &Progress) -> Option<Vec<Vec<Price>>> {
+    fn of_questions(&self, models: &[&Prediction], progress: &Progress) -> Vec<Vec<Price>> {
         let mut each = vec![Vec::new(); models.len()];
         for effect in EFFECTS {
             let changed = self.kept.changed(&Scenario::without(effect), self.as_is);
@@ -111,9 +111,7 @@ impl Asked<'_> {
                 prices.push(self.price(&changed, before, Some(effect)));
             }
             progress.done.fetch_add(1, Ordering::Relaxed);
-            if progress.is_stopped() {
-                return None;
-            }
+            stop::check();
         }
         let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
         let all = self.kept.changed(&Scenario { settings: Vec::new(), without: costly }, self.as_is);
@@ -122,7 +120,7 @@ impl Asked<'_> {
             prices.push(self.price(&all, before, None));
         }
         progress.done.fetch_add(1, Ordering::Relaxed);
-        Some(each)
+        each
     }
 
     /// What one model says of the launch without an effect.

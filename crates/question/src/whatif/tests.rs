@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use warplens_base::stop::{Stop, Stopped};
 use warplens_session::machines;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
@@ -39,7 +40,7 @@ fn what_is_kept_answers_as_what_is_made_anew() {
             assert!(anew.has_answer());
         }
         let again = price_watched(measurement.clone(), &gpus, &choice, options, &kept, &Progress::default());
-        assert_eq!(again.as_ref(), Some(&prices));
+        assert_eq!(again, prices);
     }
 }
 
@@ -59,9 +60,12 @@ fn a_model_that_is_asked_alone_says_the_same() {
 fn prices_that_nobody_wants_are_given_up() {
     let gpus = machines::select("h200").unwrap();
     let (progress, choice) = (Progress::default(), Choice::Alone(vec![ModelId::Analyzer]));
-    progress.stop();
-    let kept = Kept::default();
-    assert_eq!(price_watched(measured(&gpus), &gpus, &choice, Options::default(), &kept, &progress), None);
+    let (kept, measurement) = (Kept::default(), measured(&gpus));
+    let stop = Stop::default();
+    stop.stop();
+    let asked = || stop.within(|| price_watched(measurement, &gpus, &choice, Options::default(), &kept, &progress));
+    let given_up = std::panic::catch_unwind(std::panic::AssertUnwindSafe(asked)).unwrap_err();
+    assert!(given_up.is::<Stopped>());
     let done = progress.done.load(std::sync::atomic::Ordering::Relaxed);
     assert!(done < progress.total.load(std::sync::atomic::Ordering::Relaxed), "{done}");
 }
