@@ -22,7 +22,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         let path = |file: &str| format!("examples/{example}/{file}");
         let mut command = workspace.cargo(&["run", "--quiet", "--locked", "--bin", "warplens", "--", "report"]);
         command.args([path("ptx/sm_80.ptx"), "--launch".into(), path("launch.toml"), "--gpu".into(), (*gpus).into()]);
-        run(command.arg("-o").arg(&page))?;
+        run(command.arg("--force").arg("-o").arg(&page))?;
         pages.push(page);
     }
     let tests = workspace.root.join("tests/browser");
