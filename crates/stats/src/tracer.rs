@@ -256,7 +256,7 @@ impl Observer for Tracer {
         let warp = &mut warps[warp.0 as usize];
         let Some(step) = warp.step_of(block, access.mask) else { return };
         let size = (access.element_bytes, access.elements);
-        warp.trace.access_of(step, slot, access.space, access.kind, size, access.mask, &access.addresses.all());
+        warp.trace.access_of(step, slot, access.space, access.kind, size, access.mask, access.addresses);
     }
 
     fn order_dependent(&mut self, _: &mut TracedState, _: Pc) {}

@@ -62,7 +62,14 @@ impl<'a> Addresses<'a> {
     pub fn all(&self) -> [u64; WARP_SIZE] {
         match self.places {
             Places::Listed(addresses) => *addresses,
-            Places::From(origin, offsets) => offsets.map(|offset| origin + u64::from(offset)),
+            Places::From(origin, offsets) => {
+                // A loop: a closure that is given to `map` is not compiled for the vector unit of who calls it.
+                let mut addresses = [origin; WARP_SIZE];
+                for (address, &offset) in addresses.iter_mut().zip(offsets) {
+                    *address += u64::from(offset);
+                }
+                addresses
+            }
         }
     }
 }

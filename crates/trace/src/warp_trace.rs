@@ -464,6 +464,31 @@ mod tests {
     }
 
     #[test]
+    fn accesses_of_known_shapes_are_as_if_nothing_were_known() {
+        let shapes: [fn(u32) -> u32; 4] = [|lane| 4 * lane, |_| 8, |lane| (lane * lane) % 64, |lane| 400 - 12 * lane];
+        let masks = [ActiveMask::FULL, ActiveMask(0xff00), ActiveMask(1 << 31), ActiveMask(0x0101_0100)];
+        let [mut with, mut without] = [WarpTraceBuilder::default(), WarpTraceBuilder::default()];
+        with.step(0, ActiveMask::FULL);
+        without.step(0, ActiveMask::FULL);
+        let combinations = (0..64_u64).map(|round| (round, (round % 4) as usize, (round / 4 % 4) as usize));
+        // Every shape comes again at another place, also behind others of its slot and of the slot that is remembered in
+        // the same place.
+        for (round, shape, lanes) in combinations {
+            let offsets: [u32; WARP_SIZE] = std::array::from_fn(|lane| shapes[shape](lane as u32));
+            let mask = masks[lanes];
+            let number = 1 + (4 * shape + lanes) as u64;
+            for place in [0x1000 * round, 0x1_0000_0000 + 4 * round] {
+                let addresses = crate::Addresses::from_offsets(place, &offsets);
+                let slot = if shape == 3 { 16 } else { 0 };
+                let (space, kind) = (StateSpace::Global, AccessKind::Load);
+                with.access_of(0, slot, space, kind, (4, 1), mask, addresses.with_shape(number));
+                without.access_of(0, slot, space, kind, (4, 1), mask, addresses);
+            }
+        }
+        assert_eq!(with.finish(), without.finish());
+    }
+
+    #[test]
     fn what_repeats_is_kept_once() {
         let mut warp = WarpTraceBuilder::default();
         for round in 0..1000_u64 {

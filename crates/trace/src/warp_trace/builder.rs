@@ -5,7 +5,7 @@ use std::hash::Hash;
 use warplens_isa::StateSpace;
 
 use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpTrace};
-use crate::{AccessKind, ActiveMask, WARP_SIZE};
+use crate::{AccessKind, ActiveMask, Addresses, WARP_SIZE};
 
 /// A trace that grows. Accesses may come later than the steps after theirs: paths of a warp that wait go on after the
 /// steps of others.
@@ -17,8 +17,21 @@ pub struct WarpTraceBuilder {
     shapes: Table<Shape>,
     patterns: Table<Pattern>,
     addresses: Vec<u64>,
+    /// What accesses of known shapes became, by memory instruction.
+    known: [Known; REMEMBERED],
     /// By shape of the trace that is copied: its number here, in which slots further on.
     copied: Vec<(u32, u16)>,
+}
+
+/// What an access became whose addresses have a [shape](Addresses::shape): another one of that shape differs only in
+/// where it begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// 0 where there is none.
+    of: u64,
+    number: u32,
+    /// Where it begins less the address of the lowest lane.
+    ahead: u64,
 }
 
 /// The number of a shape that was not copied yet.
@@ -101,7 +114,7 @@ impl WarpTraceBuilder {
         addresses: &[u64; WARP_SIZE],
     ) {
         let step = self.steps.len().saturating_sub(1);
-        self.access_of(step, slot, space, kind, size, mask, addresses);
+        self.access_of(step, slot, space, kind, size, mask, addresses.into());
     }
 
     /// Adds an access to a step, after those that it has.
@@ -114,11 +127,21 @@ impl WarpTraceBuilder {
         kind: AccessKind,
         (element_bytes, elements): (u8, u8),
         mask: ActiveMask,
-        addresses: &[u64; WARP_SIZE],
+        addresses: Addresses<'_>,
     ) {
-        let (rule, base) = self.rule(slot, mask, addresses);
-        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
-        self.accesses.push((narrow(step), shape, base));
+        let lowest = mask.lowest().map_or(0, |lane| addresses.of(lane));
+        let known = self.known[usize::from(slot) % REMEMBERED];
+        if known.of != 0 && known.of == addresses.shape() {
+            self.accesses.push((narrow(step), known.number, lowest.wrapping_add(known.ahead)));
+            return;
+        }
+        let (rule, base) = addresses.listed(|addresses| self.rule(slot, mask, addresses));
+        let number = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
+        self.accesses.push((narrow(step), number, base));
+        if rule != Rule::Listed {
+            let known = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
+            self.known[usize::from(slot) % REMEMBERED] = known;
+        }
     }
 
     fn rule(&mut self, slot: u16, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
