@@ -61,14 +61,14 @@ fn left_to_a_thread(block: [u32; 3]) -> u32 {
 }
 
 /// The estimate, with the local arrays that ptxas keeps in registers; at least what the machine code needs that is made
-/// for so many registers, as far as the kernel's own demands allow.
+/// for the estimate alone, without the slack of registers that are known, as far as the kernel's own demands allow.
 fn estimate(module: &Module, kernel: FunctionId) -> u32 {
     let target = capability(&module.target);
     let rewritten = local_arrays_in_registers(module, &[kernel], None);
     let estimate = register_estimate(rewritten.as_ref().unwrap_or(module), kernel, target);
     let (Ok(major), Ok(minor)) = (u8::try_from(target / 10), u8::try_from(target % 10)) else { return estimate };
     let plain = Target::plain(ComputeCapability::new(major, minor));
-    let options = codegen::Options { schedule: true, registers: Some(estimate) };
+    let options = codegen::Options { schedule: true, registers: None };
     let needed = codegen::generate(module, kernel, &plain, options).map_or(0, |generated| generated.needed);
     estimate.max(needed.min(most_registers(&module.functions[kernel].bounds)))
 }

@@ -9,10 +9,8 @@
 
 use warplens_trace::Dealing;
 
+use crate::unit::UnitKind;
 use crate::{Outcome, sampling};
-
-/// Share of the cycles for which an SM has to be full after the first CTA has ended, to say how fast it is then.
-const FULL: f64 = 0.25;
 
 /// How a launch fills the SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +114,7 @@ impl CarriedOn {
     /// `of_simulated`.
     pub fn new(share: &LaunchShare, outcome: &Outcome, instructions: f64, of_simulated: f64) -> Self {
         let (rate, basis) = rate(outcome, share.resident as usize);
+        let rate = rate.max(least_rate(outcome));
         Self {
             simulated: outcome.ctas.len() as u32,
             ctas: share.ctas,
@@ -159,28 +158,35 @@ fn rate(outcome: &Outcome, resident: usize) -> (f64, Basis) {
         }
     }
     if n_ctas >= 2 * resident {
-        // The SM is full up to the start of the last CTA.
-        let (from, to) = (outcome.ctas[resident], outcome.ctas[n_ctas - 1]);
-        let cycles = to.start.saturating_sub(from.start);
-        let instructions = to.issued_before.saturating_sub(from.issued_before);
-        if cycles as f64 >= FULL * outcome.cycles as f64 && instructions > 0 {
-            return (per(cycles, instructions), Basis::SecondWave);
-        }
+        // The SM is full from its first cycle on until a CTA ends that no other follows. Caches are warm since the first one
+        // that another followed.
         let mut ends: Vec<(u64, u64)> = outcome.ctas.iter().map(|cta| (cta.end, cta.issued_after)).collect();
         ends.sort_unstable();
-        // What comes after two waves runs on an SM that is not full.
-        let (from, to) = (ends[resident - 1], ends[2 * resident - 1]);
-        let instructions = to.1.saturating_sub(from.1);
+        let (from, to) = (outcome.ctas[resident], ends[n_ctas - resident]);
+        let instructions = to.1.saturating_sub(from.issued_before);
         if instructions > 0 {
-            return (per(to.0.saturating_sub(from.0), instructions), Basis::SecondWave);
+            return (per(to.0.saturating_sub(from.start), instructions), Basis::SecondWave);
         }
     }
     (per(outcome.cycles, outcome.issued), Basis::WaveByWave)
 }
 
+/// Cycles per instruction for which the busiest unit inside of the SM works. Between two points in time it may get less to do
+/// for an instruction than in whole CTAs; caches have no say in it.
+fn least_rate(outcome: &Outcome) -> f64 {
+    let works_alike = |kind: UnitKind| match kind {
+        UnitKind::Pipe(_) | UnitKind::Issue | UnitKind::MemoryIssue | UnitKind::SharedAndL1 => true,
+        UnitKind::L2Link | UnitKind::DramShare | UnitKind::AtomicWord => false,
+    };
+    let inside = outcome.units.iter().filter(|unit| works_alike(unit.kind));
+    let busiest = inside.map(|unit| unit.busy / f64::from(unit.count.max(1))).fold(0.0, f64::max);
+    busiest / outcome.issued.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UnitOutcome;
 
     #[test]
     fn the_busiest_sm_decides() {
@@ -223,13 +229,18 @@ mod tests {
     /// CTAs of 100 instructions one after the other in `resident` places, each of which takes `cycles` but the first of each
     /// place, which takes 50 more.
     fn outcome(n_ctas: usize, resident: usize, cycles: u64) -> Outcome {
+        let of_wave = 100 * resident as u64;
+        let first = cycles + 50;
+        let issued = |cycle: u64| match cycle.checked_sub(first) {
+            None => of_wave * cycle / first,
+            Some(beyond) => of_wave + of_wave * beyond / cycles,
+        };
         let cta = |index: usize| {
             let (wave, place) = ((index / resident) as u64, (index % resident) as u64);
             // Places are out of step by a cycle.
             let start = place + wave * cycles + if wave > 0 { 50 } else { 0 };
             let end = place + (wave + 1) * cycles + 50;
-            let issued_before = 100 * (resident as u64) * wave;
-            crate::CtaSpan { start, end, issued_before, issued_after: issued_before + 100 * (place + 1) }
+            crate::CtaSpan { start, end, issued_before: issued(start), issued_after: issued(end) }
         };
         let ctas: Vec<_> = (0..n_ctas).map(cta).collect();
         let cycles = ctas.iter().map(|cta| cta.end).max().unwrap();
@@ -250,6 +261,27 @@ mod tests {
         assert_eq!(on(&outcome(8, 4, 30)).basis, Basis::SecondWave);
         let one = on(&outcome(4, 4, 30));
         assert_eq!((one.basis, one.total()), (Basis::WaveByWave, 250.0 * 83.0));
+    }
+
+    #[test]
+    fn an_sm_that_runs_empty_says_nothing_about_what_is_left() {
+        // Two instructions in a cycle while two CTAs are there, and one behind that; 100 instructions for each.
+        let span = |(start, issued_before), (end, issued_after)| crate::CtaSpan { start, end, issued_before, issued_after };
+        let ctas = vec![
+            span((0, 0), (60, 120)),
+            span((0, 0), (100, 200)),
+            span((60, 120), (160, 320)),
+            span((100, 200), (240, 400)),
+        ];
+        let share = LaunchShare { ctas: 10, resident: 2, active_sms: 108, active_in_cluster: 1 };
+        let simulated = Outcome { cycles: 240, issued: 400, ctas, ..Outcome::default() };
+        let carried = CarriedOn::new(&share, &simulated, 1000.0, 400.0);
+        assert_eq!((carried.basis, carried.rate, carried.total()), (Basis::SecondWave, 0.5, 540.0));
+        // But no unit of the SM does the rest faster than what it has done.
+        let busy = |kind, busy| UnitOutcome { kind, count: 2, busy };
+        let units = vec![busy(UnitKind::Issue, 100.0), busy(UnitKind::MemoryIssue, 480.0), busy(UnitKind::DramShare, 960.0)];
+        let carried = CarriedOn::new(&share, &Outcome { units, ..simulated }, 1000.0, 400.0);
+        assert_eq!((carried.rate, carried.total()), (0.6, 600.0));
     }
 
     #[test]
