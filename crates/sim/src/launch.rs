@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn an_sm_that_runs_empty_says_nothing_about_what_is_left() {
         // Two instructions in a cycle while two CTAs are there, and one behind that; 100 instructions for each.
-        let span = |(start, issued_before), (end, issued_after)| crate::CtaSpan { start, end, issued_before, issued_after };
+        let span =
+            |(start, issued_before), (end, issued_after)| crate::CtaSpan { start, end, issued_before, issued_after };
         let ctas = vec![
             span((0, 0), (60, 120)),
             span((0, 0), (100, 200)),
@@ -279,7 +280,8 @@ mod tests {
         assert_eq!((carried.basis, carried.rate, carried.total()), (Basis::SecondWave, 0.5, 540.0));
         // But no unit of the SM does the rest faster than what it has done.
         let busy = |kind, busy| UnitOutcome { kind, count: 2, busy };
-        let units = vec![busy(UnitKind::Issue, 100.0), busy(UnitKind::MemoryIssue, 480.0), busy(UnitKind::DramShare, 960.0)];
+        let units =
+            vec![busy(UnitKind::Issue, 100.0), busy(UnitKind::MemoryIssue, 480.0), busy(UnitKind::DramShare, 960.0)];
         let carried = CarriedOn::new(&share, &Outcome { units, ..simulated }, 1000.0, 400.0);
         assert_eq!((carried.rate, carried.total()), (0.6, 600.0));
     }
