@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use warplens_session::machines::{self, Machine};
 use warplens_session::toolchain::CodeKind;
-use warplens_session::trail::environment;
+use warplens_session::trail::{Check, environment};
 
 /// The GPU of programs that nobody started with `warplens exec`.
 const DEFAULT_GPU: &str = "h200";
@@ -24,6 +24,8 @@ pub struct Config {
     pub code: CodeKind,
     /// The program's clocks follow the device, and its own time counts on the device's clock.
     pub virtual_clock: bool,
+    /// What the program is checked for.
+    pub checks: Vec<Check>,
 }
 
 impl Config {
@@ -42,7 +44,21 @@ impl Config {
             sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),
             code: variable(environment::CODE).and_then(|name| CodeKind::named(&name)).unwrap_or_default(),
             virtual_clock: variable(environment::CLOCK).is_some_and(|text| text == environment::VIRTUAL),
+            checks: checks(variable(environment::CHECKS), say),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }
+}
+
+/// The checks of a list. A name that is none is said.
+fn checks(list: Option<String>, say: &dyn Fn(&str)) -> Vec<Check> {
+    let list = list.unwrap_or_default();
+    let check = |name: &str| {
+        let check = Check::named(name);
+        if check.is_none() {
+            say(&format!("{}: there is no check `{name}`", environment::CHECKS));
+        }
+        check
+    };
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).filter_map(check).collect()
 }

@@ -55,13 +55,17 @@ impl Runtime {
         let (timed, printed) = match plan {
             Plan::Skip => (self.times.skipped(&key, &request.parameters), Vec::new()),
             Plan::Measure => {
-                let measured = served.measure(&mut self.context, &loaded, &launch, &self.options);
-                let Done { result, printed } = self.ended(measured)?;
+                let options = (&self.options, &mut self.checks);
+                let measured = served.measure(&mut self.context, &loaded, &launch, options);
+                let Done { result, printed, findings } = self.ended(measured)?;
+                self.note_findings(&served, findings);
                 (self.times.measured(&key, &request.parameters, result, &self.machines), printed)
             }
             Plan::Run => {
-                let run = served.run(&mut self.context, &loaded, &launch, &self.options);
-                let Done { result, printed } = self.ended(run)?;
+                let options = (&self.options, &mut self.checks);
+                let run = served.run(&mut self.context, &loaded, &launch, options);
+                let Done { result, printed, findings } = self.ended(run)?;
+                self.note_findings(&served, findings);
                 (self.times.ran(&key, result), printed)
             }
         };

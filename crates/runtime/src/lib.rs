@@ -9,6 +9,7 @@
 
 mod arrays;
 mod capture;
+mod checks;
 mod clock;
 mod config;
 mod graphs;

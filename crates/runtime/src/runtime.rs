@@ -5,15 +5,17 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use warplens_device::Context;
+use warplens_session::findings::Checks;
 use warplens_session::host;
 use warplens_session::machines::Machine;
 use warplens_session::served;
 use warplens_session::toolchain::Search;
-use warplens_session::trail::{Entry, Trail, environment};
+use warplens_session::trail::{Check, Entry, Trail, environment};
 use warplens_session::transfer::Transfers;
 use warplens_session::{Error, ExecutionOptions};
 
 use crate::arrays::Arrays;
+use crate::checks;
 use crate::clock::Nanoseconds;
 use crate::config::Config;
 use crate::graphs::Graphs;
@@ -74,12 +76,16 @@ pub struct Runtime {
     /// What went wrong last.
     last_words: String,
     said: BTreeSet<String>,
+    pub(crate) checks: Checks,
+    /// Lines with findings that have been said.
+    pub(crate) found: BTreeSet<String>,
+    pub(crate) looks_for_leaks: bool,
 }
 
 impl Runtime {
     /// A device as a configuration says.
     pub fn new(config: Config, host: Box<dyn HostMemory + Send>) -> Self {
-        let Config { machines, trail, threads, sample, code, virtual_clock } = config;
+        let Config { machines, trail, threads, sample, code, virtual_clock, checks } = config;
         let limit = host::memory_for_buffers();
         let mut trail = match trail.map(|path| Trail::open(&path)) {
             None => Trail::NONE,
@@ -126,6 +132,9 @@ impl Runtime {
             sticky: None,
             last_words: String::new(),
             said: BTreeSet::new(),
+            looks_for_leaks: checks.contains(&Check::Leaks),
+            checks: checks::of(&checks),
+            found: BTreeSet::new(),
         }
     }
 
@@ -276,6 +285,7 @@ pub(crate) mod tests {
                 sample: None,
                 code: warplens_session::toolchain::CodeKind::default(),
                 virtual_clock: false,
+                checks: Vec::new(),
             },
             Box::new(NoMemory),
         )

@@ -7,10 +7,12 @@ use std::time::Instant;
 use warplens_base::nearest;
 
 use warplens_base::IdMap;
+use warplens_check::Watcher;
 use warplens_device::{Context, Kernel, MAX_SHARED_BYTES, ModuleHandle};
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_isa::OpaqueType;
+use warplens_stats::{Recorder, Tracer};
 use warplens_trace::Observer;
 
 use crate::generation::{Differing, Generation};
@@ -132,6 +134,8 @@ pub struct Execution<'p> {
     foreign_bytes: u64,
     /// What stopped the last launch that failed.
     fault: Option<exec::ExecError>,
+    /// Who looks at the accesses of the launches.
+    watcher: Option<Watcher>,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -249,6 +253,7 @@ impl<'p> Execution<'p> {
             overreads: 0,
             foreign_bytes: 0,
             fault: None,
+            watcher: None,
         })
     }
 
@@ -275,7 +280,18 @@ impl<'p> Execution<'p> {
             overreads: 0,
             foreign_bytes,
             fault: None,
+            watcher: None,
         }
+    }
+
+    /// Lets somebody look at the accesses of the launches from here on.
+    pub(crate) fn watch(&mut self, watcher: Option<Watcher>) {
+        self.watcher = watcher;
+    }
+
+    /// Who looked at the launches; none where one of them failed.
+    pub(crate) fn take_watcher(&mut self) -> Option<Watcher> {
+        self.watcher.take()
     }
 
     /// The device, what kernels printed on it, and what stopped a launch.
@@ -355,10 +371,42 @@ impl<'p> Execution<'p> {
         // The time was spent all the same.
         self.emulation = Emulation { seconds: self.emulation.seconds, ..emulation };
         self.output.truncate(output);
+        self.watcher.iter_mut().for_each(Watcher::restart);
+    }
+
+    /// Runs CTAs of a launch, all of them without a list, and lets them be counted and traced.
+    pub fn count(
+        &mut self,
+        launch: (usize, &Kernel),
+        parts: &mut exec::Parts,
+        schedule: exec::Schedule,
+        ctas: Option<Vec<u32>>,
+        counted: (Option<Recorder>, Option<Tracer>),
+        progress: &Progress,
+    ) -> Result<((Option<Recorder>, Option<Tracer>), exec::LaunchSummary)> {
+        let observer = (counted, self.watcher.take());
+        let ((counted, watcher), summary) = self.observed(launch, parts, schedule, ctas, observer, progress)?;
+        self.watcher = watcher;
+        Ok((counted, summary))
     }
 
     /// Runs CTAs of a launch, all of them without a list.
-    pub fn run<O: Observer + Sync>(
+    pub fn run(
+        &mut self,
+        launch: (usize, &Kernel),
+        parts: &mut exec::Parts,
+        schedule: exec::Schedule,
+        ctas: Option<Vec<u32>>,
+        progress: &Progress,
+    ) -> Result<exec::LaunchSummary> {
+        if self.watcher.is_some() {
+            // Kernels are compiled for two observers only: this one watches alone.
+            return Ok(self.count(launch, parts, schedule, ctas, (None, None), progress)?.1);
+        }
+        Ok(self.observed(launch, parts, schedule, ctas, (), progress)?.1)
+    }
+
+    fn observed<O: Observer + Sync>(
         &mut self,
         (number, prepared): (usize, &Kernel),
         parts: &mut exec::Parts,
@@ -614,7 +662,7 @@ pub fn run(
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
         let mut parts = execution.parts(number, &prepared);
-        let ((), summary) = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
+        let summary = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, progress)?;
         races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
     support.overreads = execution.overreads;

@@ -6,6 +6,7 @@
 
 pub mod execution;
 mod failure;
+pub mod findings;
 pub mod files;
 pub mod generation;
 pub mod hardware;

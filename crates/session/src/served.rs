@@ -14,6 +14,7 @@ use warplens_stats::Counting;
 
 use crate::execution::{Execution, ExecutionOptions, Extent, FULL_LIMIT};
 use crate::failure;
+use crate::findings::{Checks, Finding, OrderedOf, Watched};
 use crate::generation::Generation;
 use crate::machines::Machine;
 use crate::measure;
@@ -21,6 +22,7 @@ use crate::measurement::{Emulation, Measurement};
 use crate::predict::Choice;
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::race::Race;
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 use warplens_base::error::{Error, ErrorKind, Result};
@@ -38,6 +40,7 @@ pub enum Code {
 pub struct Loaded {
     program: Program,
     module: ModuleHandle,
+    ordered: OrderedOf,
 }
 
 impl Loaded {
@@ -55,7 +58,7 @@ impl Loaded {
             }
         };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
-        Ok(Self { program, module })
+        Ok(Self { program, module, ordered: OrderedOf::default() })
     }
 
     /// Its handle on the device.
@@ -142,6 +145,8 @@ pub struct Done<T> {
     pub result: T,
     /// What the kernel printed.
     pub printed: Vec<u8>,
+    /// What checks found.
+    pub findings: Vec<Finding>,
 }
 
 /// Work of a launch: what repeats when a launch repeats.
@@ -171,7 +176,7 @@ pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> Exe
 impl Served {
     /// The kernel of a module with this name, as PTX has it; none where there is no such kernel.
     pub fn new(context: &mut Context, loaded: &Loaded, name: &str, search: &Search) -> Result<Option<Self>> {
-        let Loaded { program, module } = loaded;
+        let Loaded { program, module, .. } = loaded;
         let found = program.module.kernels().find(|(_, kernel)| kernel.name == name).map(|(id, _)| id);
         let Some(kernel) = found else { return Ok(None) };
         let on_device = |error| failure::of_device(program, &error);
@@ -213,10 +218,12 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
+        options: (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Measurement>, Stopped> {
         self.execute(context, loaded, launch, options, |execution| {
-            measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())
+            let measurement = measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())?;
+            let race = measurement.race.clone();
+            Ok((measurement, race))
         })
     }
 
@@ -226,15 +233,16 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
+        options: (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Work>, Stopped> {
         self.execute(context, loaded, launch, options, |execution| {
             let progress = Progress::default();
             let mut parts = execution.parts(0, &self.prepared);
             let launch = (0, &self.prepared);
-            let ((), summary) = execution.run(launch, &mut parts, Schedule::Any, None, (), &progress)?;
-            let LaunchSummary { warp_instructions, thread_instructions, .. } = summary;
-            Ok(Work { warp_instructions, thread_instructions })
+            let summary = execution.run(launch, &mut parts, Schedule::Any, None, &progress)?;
+            let LaunchSummary { warp_instructions, thread_instructions, race, .. } = summary;
+            let race = race.map(|race| Race::new(execution.program, &race));
+            Ok((Work { warp_instructions, thread_instructions }, race))
         })
     }
 
@@ -243,8 +251,8 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
-        work: impl FnOnce(&mut Execution<'_>) -> Result<T>,
+        (options, checks): (&ExecutionOptions, &mut Checks),
+        work: impl FnOnce(&mut Execution<'_>) -> Result<(T, Option<Race>)>,
     ) -> std::result::Result<Done<T>, Stopped> {
         self.check(launch)?;
         let planned = PlannedLaunch {
@@ -263,11 +271,20 @@ impl Served {
         let on = (owned, loaded.module);
         let (kernel, program) = (self.kernel, &loaded.program);
         let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options.clone());
+        execution.watch(checks.watcher(&program.module, &loaded.ordered));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&mut execution)));
+        let watcher = execution.take_watcher();
         let (owned, printed, fault) = execution.into_context();
         *context = owned;
         match result {
-            Ok(Ok(result)) => Ok(Done { result, printed }),
+            Ok(Ok((result, race))) => {
+                let found = watcher.map(|watcher| watcher.finish(&mut checks.written)).unwrap_or_default();
+                let watched = Watched { program, context, grid: launch.grid, block: launch.block };
+                let race = race.filter(|_| checks.races);
+                let findings = found.iter().map(|found| watched.found(found));
+                let findings = findings.chain(race.iter().map(|race| watched.race(race))).collect();
+                Ok(Done { result, printed, findings })
+            }
             Ok(Err(error)) => Err(Stopped { stop: stop(fault.as_ref(), &error), error }),
             Err(panic) => std::panic::resume_unwind(panic),
         }

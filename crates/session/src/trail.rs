@@ -23,6 +23,8 @@ pub mod environment {
     pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
     /// The name of the code that is executed.
     pub const CODE: &str = "WARPLENS_EXEC_CODE";
+    /// A comma list of checks.
+    pub const CHECKS: &str = "WARPLENS_EXEC_CHECK";
     /// See [`CLOCK`].
     pub const VIRTUAL: &str = "virtual";
 }
@@ -90,6 +92,39 @@ pub enum Entry {
         /// Its name.
         function: String,
     },
+    /// A check found something in a launch.
+    Finding {
+        /// Number of the process.
+        process: u32,
+        /// Which check.
+        check: Check,
+        /// The kernel, as PTX has it.
+        kernel: String,
+        /// The line of its code.
+        place: String,
+        /// What happens there, with an example.
+        message: String,
+        /// How often it happened.
+        count: u64,
+    },
+    /// Memory of the device was allocated; written where leaks are looked for.
+    Allocated {
+        /// Number of the process.
+        process: u32,
+        /// First address.
+        address: u64,
+        /// How much.
+        bytes: u64,
+        /// The call that made it.
+        name: String,
+    },
+    /// It was freed.
+    Freed {
+        /// Number of the process.
+        process: u32,
+        /// First address.
+        address: u64,
+    },
     /// A launch or a call stopped the device.
     Failure {
         /// Number of the process.
@@ -97,6 +132,37 @@ pub enum Entry {
         /// What was said of it.
         message: String,
     },
+}
+
+/// What programs are checked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Accesses to the same bytes that nothing orders.
+    Races,
+    /// Reads of memory that nothing wrote.
+    Uninitialised,
+    /// Memory that is not freed.
+    Leaks,
+}
+
+impl Check {
+    /// All checks.
+    pub const ALL: [Self; 3] = [Self::Races, Self::Uninitialised, Self::Leaks];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Races => "races",
+            Self::Uninitialised => "uninitialised",
+            Self::Leaks => "leaks",
+        }
+    }
+
+    /// The check of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|check| check.name() == name)
+    }
 }
 
 /// What was predicted for a GPU.
