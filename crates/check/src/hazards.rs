@@ -171,7 +171,8 @@ impl Word {
     fn note(&mut self, own: Note, kind: AccessKind) {
         if kind == AccessKind::Load {
             let place = self.reads.iter().position(|read| read.warp == own.warp && read.time > 0);
-            let bytes = place.filter(|&place| self.reads[place].time == own.time).map_or(0, |place| self.reads[place].bytes);
+            let bytes =
+                place.filter(|&place| self.reads[place].time == own.time).map_or(0, |place| self.reads[place].bytes);
             let place = place.unwrap_or_else(|| {
                 self.reads[1] = self.reads[0];
                 0

@@ -136,6 +136,25 @@ fn mistake(name: &str, checks: &str) -> (String, String) {
     (stderr, std::fs::read_to_string(folder.path().join("trail")).expect("it called CUDA"))
 }
 
+#[test]
+fn odd_programs_end_and_say_why() {
+    for (name, launches, said) in
+        [("threads", 400, ""), ("fork", 0, "has no device: fork before"), ("dlopen", 0, ""), ("per-thread", 1, "")]
+    {
+        let (stdout, stderr, trail, code) = outcome_on("odd", ("a100-80", &[name.into()]));
+        assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{name}: {stderr}");
+        assert_eq!(stderr.lines().count(), usize::from(!said.is_empty()), "{name}: {stderr}");
+        assert!(stderr.contains(said), "{name}: {stderr}");
+        assert_eq!(trail.matches("\"launch\":{").count(), launches, "{name}");
+    }
+    let (_, _, trail, code) = outcome_on("odd", ("a100-80", &["middle".into()]));
+    assert_eq!(
+        (code, trail.matches("\"launch\":{").count()),
+        (None, 400),
+        "nothing is lost where a program is aborted"
+    );
+}
+
 const CHECKS: &str = "races,uninitialised,leaks";
 
 #[test]
@@ -143,27 +162,33 @@ fn races_and_reads_of_what_nothing_wrote_are_found() {
     let cases = [
         (
             "race",
-            "races in kernel `turn`, PTX line 14: thread (32,0,0) of block (0,0,0) reads byte 0 of shared memory, which \
-             warp 0 writes at PTX line 10, with no barrier between them",
+            "races in kernel `turn`, PTX line 16: thread (32,0,0) of block (0,0,0) reads byte 0 of shared memory, which \
+             warp 0 writes at PTX line 11, with no barrier between them",
+            2,
         ),
-        ("blocks", "races in kernel `meet`, PTX line 26: block 1 (PTX line 26) and block 0 touch byte 0 of `cudaMalloc #2`"),
+        (
+            "blocks",
+            "races in kernel `meet`, PTX line 29: block 1 (PTX line 29) and block 0 touch byte 0 of `cudaMalloc #2`",
+            1,
+        ),
         (
             "uninitialised",
-            "uninitialised in kernel `turn`, PTX line 8: thread (64,0,0) of block (0,0,0) reads 4 bytes, of which byte 256 \
+            "uninitialised in kernel `turn`, PTX line 9: thread (64,0,0) of block (0,0,0) reads 4 bytes, of which byte 256 \
              of `cudaMalloc #1` was never written",
+            1,
         ),
     ];
-    for (name, words) in cases {
+    for (name, words, count) in cases {
         let (stderr, trail) = mistake(name, CHECKS);
         assert!(stderr.contains(words), "{name}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{name}: {stderr}");
-        assert_eq!(trail.matches("\"finding\":{").count(), 1, "{name}: {trail}");
+        assert_eq!(stderr.lines().count(), count, "{name}: {stderr}");
+        assert_eq!(trail.matches("\"finding\":{").count(), count, "{name}: {trail}");
         let (stderr, trail) = mistake(name, "leaks");
         assert_eq!((stderr.as_str(), trail.contains("\"finding\"")), ("", false), "{name}");
     }
     let (stderr, trail) = mistake("again", CHECKS);
-    assert_eq!(stderr.lines().count(), 1, "a line is said once: {stderr}");
-    assert_eq!(trail.matches("\"finding\":{").count(), 3, "{trail}");
+    assert_eq!(stderr.lines().count(), 2, "a line is said once: {stderr}");
+    assert_eq!(trail.matches("\"finding\":{").count(), 6, "{trail}");
 }
 
 #[test]

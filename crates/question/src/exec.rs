@@ -146,6 +146,9 @@ impl Account {
                     account.timeline.spans.push(Span::new(*process, place, Work::Copy { kind: *kind, bytes: *bytes }));
                 }
                 Entry::Unsupported { function, .. } => account.unsupported.push(function.clone()),
+                Entry::Omitted { .. } => account.sampled.left_out += 1,
+                // They are in the index of the archive.
+                Entry::Archived { .. } | Entry::LeftOut { .. } => {}
                 Entry::Finding { .. } | Entry::Allocated { .. } | Entry::Freed { .. } => findings.add(entry),
                 Entry::Failure { message, .. } => account.failures.push(message.clone()),
             }

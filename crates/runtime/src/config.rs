@@ -9,6 +9,15 @@ use warplens_session::trail::{Check, environment};
 /// The GPU of programs that nobody started with `warplens exec`.
 const DEFAULT_GPU: &str = "h200";
 
+/// Where launches are kept.
+#[derive(Clone, Debug)]
+pub struct ArchiveFolder {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Most bytes that it may take.
+    pub limit: u64,
+}
+
 /// How a process is served.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -24,8 +33,14 @@ pub struct Config {
     pub code: CodeKind,
     /// The program's clocks follow the device, and its own time counts on the device's clock.
     pub virtual_clock: bool,
+    /// Loads may go beyond the end of an allocation, as far as GPUs map memory.
+    pub allow_overreads: bool,
+    /// No launch is executed.
+    pub leaves_out: bool,
     /// What the program is checked for.
     pub checks: Vec<Check>,
+    /// Where launches are kept, if they are.
+    pub archive: Option<ArchiveFolder>,
 }
 
 impl Config {
@@ -38,7 +53,13 @@ impl Config {
             machines::select(DEFAULT_GPU)
         });
         let threads = variable(environment::THREADS).and_then(|text| text.parse().ok()).filter(|&threads| threads > 0);
+        let limit = variable(environment::RECORD_LIMIT).and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+        let archive = variable(environment::RECORD).map(|folder| ArchiveFolder { folder: folder.into(), limit });
+        let is_yes = |name: &str| variable(name).is_some_and(|text| text == environment::YES);
         Self {
+            allow_overreads: is_yes(environment::OVERREADS),
+            leaves_out: is_yes(environment::LEAVE_OUT),
+            archive,
             machines: machines.expect("the default GPU is built in"),
             trail: variable(environment::TRAIL).map(PathBuf::from),
             sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),

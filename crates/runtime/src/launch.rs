@@ -41,6 +41,10 @@ impl Runtime {
         self.stream_facts(request.stream)?;
         self.check(request)?;
         let (loaded, served) = self.served(request.function)?;
+        if self.leaves_out {
+            self.trail.note(&Entry::Omitted { process: std::process::id() });
+            return Ok(Vec::new());
+        }
         let launch = ServedLaunch {
             grid: request.grid,
             block: request.block,
@@ -52,6 +56,7 @@ impl Runtime {
         let key = key_of(request);
         let shared = self.hand_over(&request.parameters);
         let plan = self.times.plan(&key, &request.parameters);
+        let snapshot = if plan == Plan::Measure { self.snapshot(&loaded, &served, &launch) } else { None };
         let (timed, printed) = match plan {
             Plan::Skip => (self.times.skipped(&key, &request.parameters), Vec::new()),
             Plan::Measure => {
@@ -71,7 +76,12 @@ impl Runtime {
         };
         self.take_back(&shared);
         let process = std::process::id();
+        let launched_before = self.launched;
+        self.launched += 1;
         if let Some(answers) = timed.new {
+            if let Some(snapshot) = snapshot {
+                self.keep(snapshot, (&loaded, &served, &launch), launched_before, &answers);
+            }
             self.trail.note(&Entry::Case {
                 process,
                 case: timed.case,

@@ -210,12 +210,19 @@ impl<'p> Execution<'p> {
         Self::of_plan(program, kernels, plan, options)
     }
 
-    /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
+    /// Runs as a generation.
     pub fn on(mut self, generation: Generation) -> Self {
+        self.become_of(generation);
+        self
+    }
+
+    /// Runs as a generation from here on. The run of the newest one that is asked for may serve all, the others serve
+    /// themselves.
+    pub(crate) fn become_of(&mut self, generation: Generation) {
         if self.options.generations.first() != Some(&generation) {
             self.options.traced_for.retain(|machine| Generation::of(machine.cc) == generation);
         }
-        Self { generation, ..self }
+        self.generation = generation;
     }
 
     /// Fills the memory for launches that are bound already.

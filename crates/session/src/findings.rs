@@ -104,7 +104,8 @@ impl Watched<'_> {
     }
 
     fn thread(&self, CtaId(cta): CtaId, thread: u32) -> String {
-        let triple = |number: u32, [x, y, _]: [u32; 3]| format!("({},{},{})", number % x, number / x % y, number / x / y);
+        let triple =
+            |number: u32, [x, y, _]: [u32; 3]| format!("({},{},{})", number % x, number / x % y, number / x / y);
         format!("thread {} of block {}", triple(thread, self.block), triple(cta, self.grid))
     }
 }

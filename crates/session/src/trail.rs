@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use warplens_document::archive::ArchivedLaunch;
 
 /// The environment by which the command tells the library inside of the program what to do.
 pub mod environment {
@@ -23,6 +24,16 @@ pub mod environment {
     pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
     /// The name of the code that is executed.
     pub const CODE: &str = "WARPLENS_EXEC_CODE";
+    /// The folder in which launches are kept.
+    pub const RECORD: &str = "WARPLENS_EXEC_RECORD";
+    /// Most bytes that it may take.
+    pub const RECORD_LIMIT: &str = "WARPLENS_EXEC_RECORD_LIMIT";
+    /// [`YES`] where loads may go beyond the end of an allocation.
+    pub const OVERREADS: &str = "WARPLENS_EXEC_OVERREADS";
+    /// [`YES`] where no launch is executed.
+    pub const LEAVE_OUT: &str = "WARPLENS_EXEC_LEAVE_OUT";
+    /// See [`OVERREADS`] and [`LEAVE_OUT`].
+    pub const YES: &str = "yes";
     /// A comma list of checks.
     pub const CHECKS: &str = "WARPLENS_EXEC_CHECK";
     /// See [`CLOCK`].
@@ -72,6 +83,11 @@ pub enum Entry {
         /// Where it lies on the clock of the first GPU.
         place: Place,
     },
+    /// A launch that was not executed, of which nothing is known.
+    Omitted {
+        /// Number of the process.
+        process: u32,
+    },
     /// Bytes that were copied or set.
     Copy {
         /// Number of the process.
@@ -106,6 +122,22 @@ pub enum Entry {
         message: String,
         /// How often it happened.
         count: u64,
+    },
+    /// A launch was kept.
+    Archived {
+        /// Number of the process.
+        process: u32,
+        /// The launch.
+        launch: Box<ArchivedLaunch>,
+    },
+    /// A launch was to be kept, and was not.
+    LeftOut {
+        /// Number of the process.
+        process: u32,
+        /// The kernel, as PTX has it.
+        kernel: String,
+        /// Why.
+        reason: String,
     },
     /// Memory of the device was allocated; written where leaks are looked for.
     Allocated {

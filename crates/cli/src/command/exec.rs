@@ -13,8 +13,11 @@ use warplens_base::{Keep, visible};
 use warplens_question::exec::Account;
 use warplens_question::exec::program::{self, Linked};
 use warplens_report::{document, render, view};
+use warplens_session::archive::Folder;
 use warplens_session::trail::Check;
-use warplens_session::trail::environment::{CHECKS, CLOCK, CODE, GPUS, SAMPLE, THREADS, TRAIL, VIRTUAL};
+use warplens_session::trail::environment::{
+    CHECKS, CLOCK, CODE, GPUS, LEAVE_OUT, OVERREADS, RECORD, RECORD_LIMIT, SAMPLE, THREADS, TRAIL, VIRTUAL, YES,
+};
 use warplens_session::{Error, machines, trail};
 
 use super::{Document, Outcome};
@@ -66,6 +69,25 @@ pub(crate) struct ExecFlags {
     /// End with exit code 3 where a check found something or an access was refused, and the program itself ended with 0
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Execution")]
     fail_on: Option<FailOn>,
+    /// Keep the launches that are simulated in DIR, with the memory that they can reach: other verbs read it
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    record: Option<PathBuf>,
+    /// Bytes that the archive may take on disk
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "4G",
+        value_parser = parse_size,
+        requires = "record",
+        help_heading = "Output"
+    )]
+    record_limit: u64,
+    /// Let loads read zeros behind the end of an allocation, up to the end of the 2 MiB that a GPU maps
+    #[arg(long, help_heading = "Execution")]
+    allow_overreads: bool,
+    /// Execute no launch: shows whether the program itself notices that its results are wrong
+    #[arg(long, conflicts_with_all = ["sample", "check", "record"], help_heading = "Execution")]
+    leave_out_launches: bool,
     #[command(flatten)]
     code: CodeArgument,
     /// What the program's own clocks (std::chrono, clock_gettime, gettimeofday) show
@@ -153,6 +175,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
             path.display()
         ));
     }
+    let archive = flags.record.as_deref().map(Folder::new).transpose()?;
     let folder = folder(linked)?;
     let written = folder.path().join("trail");
     let mut search: Vec<PathBuf> = vec![folder.path().to_owned()];
@@ -170,6 +193,14 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
             "kernels of more than {sample} thread instructions are executed in part (--sample): what the program \
              computes is wrong"
         ));
+    }
+    if let Some(archive) = &archive {
+        child.env(RECORD, archive.path()).env(RECORD_LIMIT, flags.record_limit.to_string());
+    }
+    for (name, is_set) in [(OVERREADS, flags.allow_overreads), (LEAVE_OUT, flags.leave_out_launches)] {
+        if is_set {
+            child.env(name, YES);
+        }
     }
     let checks = checks(flags);
     if !checks.is_empty() {
@@ -199,6 +230,10 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         terminal.message(nothing(linked));
     } else {
         let words = flags.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        if let (Some(archive), Some(path)) = (&archive, &flags.record) {
+            let (kept, left_out) = archive.finish(&entries, &words)?;
+            terminal.message(&summary(path, kept, left_out));
+        }
         let account = Account::new(&entries);
         if let Some(path) = &flags.trace {
             terminal.file(path, &traced(&account, &words, path)?)?;
@@ -213,7 +248,17 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     Ok(Outcome::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)))
 }
 
-/// A number of instructions: `500M`, `2G`, `100000`.
+/// What an archive holds.
+fn summary(path: &Path, kept: usize, left_out: usize) -> String {
+    let path = path.display();
+    let lacking = if left_out > 0 { format!("; {left_out} could not be kept") } else { String::new() };
+    match kept {
+        0 => format!("{path} holds no launch{lacking}"),
+        _ => format!("{path} holds {kept} launches{lacking}: warplens explain {path}#0"),
+    }
+}
+
+/// A number of instructions or bytes: `500M`, `2G`, `100000`.
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let (digits, factor) = match text.strip_suffix(['k', 'K', 'M', 'G']) {
         Some(digits) if text.ends_with('G') => (digits, 1_000_000_000),
@@ -261,7 +306,7 @@ fn show(
     terminal: &Terminal,
 ) -> Result<()> {
     let sections = || view::exec::sections(account, checks);
-    let tables = || view::exec::tables(account);
+    let tables = || view::exec::tables(account, checks);
     let json = || document::value(&view::exec::document(account, command, exit_code, checks));
     if output.output.is_some() {
         let document = Document { title: "Kernels of a program", sections: &sections, tables: &tables, json: &json };

@@ -65,8 +65,7 @@ impl Findings {
     pub(super) fn list(self) -> Vec<Finding> {
         let leak = |(order, name, bytes): (usize, String, u64)| {
             let message = format!("{bytes} bytes were never freed");
-            let finding =
-                Finding { check: Check::Leaks, kernel: None, place: name, message, count: 1, launches: 0 };
+            let finding = Finding { check: Check::Leaks, kernel: None, place: name, message, count: 1, launches: 0 };
             (order, finding)
         };
         let mut all: Vec<(usize, Finding)> = self.of_launches.into_values().collect();

@@ -17,8 +17,13 @@ use crate::section::{Block, Cell, Column, Section, Table, Unit};
 /// Everything, for people.
 pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
     let mut sections = Vec::new();
+    let Sampled { in_part, left_out } = account.sampled;
     if account.kernels.is_empty() {
-        sections.push(Section::new("kernels", "").note("The program launched no kernel."));
+        let note = match left_out {
+            0 => "The program launched no kernel.".to_owned(),
+            _ => format!("{left_out} launches were left out: what the program computed is wrong."),
+        };
+        sections.push(Section::new("kernels", "").note(note));
     } else {
         let mut kernels = Section::new("kernels", "Kernels, by predicted time").with(Block::Table(kernels(account)));
         for (number, gpu) in account.gpus.iter().enumerate() {
@@ -35,7 +40,6 @@ pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
                 "Of {scaled} launches only the work is known: their time is that of one like them, in proportion to it."
             ));
         }
-        let Sampled { in_part, left_out } = account.sampled;
         if in_part + left_out > 0 {
             kernels = kernels.note(format!(
                 "{in_part} launches were executed in part and {left_out} not at all (--sample): what the program \
@@ -63,12 +67,15 @@ pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
 }
 
 /// The tables with every digit.
-pub fn tables(account: &Account) -> Vec<Section> {
-    vec![
+pub fn tables(account: &Account, checks: &[Check]) -> Vec<Section> {
+    let mut tables = vec![
         Section::new("kernels", "").with(Block::Table(kernels(account))),
         Section::new("copies", "").with(Block::Table(copies(account))),
-        Section::new("findings", "").with(Block::Table(findings(account))),
-    ]
+    ];
+    if !checks.is_empty() {
+        tables.push(Section::new("findings", "").with(Block::Table(findings(account))));
+    }
+    tables
 }
 
 /// What checks found; none where nothing was checked.
@@ -181,12 +188,7 @@ fn copies(account: &Account) -> Table {
 }
 
 /// The document.
-pub fn document(
-    account: &Account,
-    command: &[String],
-    exit_code: Option<i32>,
-    checks: &[Check],
-) -> document::Exec {
+pub fn document(account: &Account, command: &[String], exit_code: Option<i32>, checks: &[Check]) -> document::Exec {
     let totals = account.gpus.iter().enumerate().map(|(number, gpu)| {
         let (seconds, calls_without_time) = account.total(number);
         document::ExecutedTotal { gpu: gpu.clone(), time_us: Number(seconds * 1e6), calls_without_time }
