@@ -114,6 +114,9 @@ impl Default for ExecutionOptions {
     }
 }
 
+/// Who counts a launch, and who traces it.
+pub type Counters = (Option<Recorder>, Option<Tracer>);
+
 /// Launches with their memory.
 pub struct Execution<'p> {
     pub program: &'p Program,
@@ -388,13 +391,13 @@ impl<'p> Execution<'p> {
         parts: &mut exec::Parts,
         schedule: exec::Schedule,
         ctas: Option<Vec<u32>>,
-        counted: (Option<Recorder>, Option<Tracer>),
+        counters: Counters,
         progress: &Progress,
-    ) -> Result<((Option<Recorder>, Option<Tracer>), exec::LaunchSummary)> {
-        let observer = (counted, self.watcher.take());
-        let ((counted, watcher), summary) = self.observed(launch, parts, schedule, ctas, observer, progress)?;
+    ) -> Result<(Counters, exec::LaunchSummary)> {
+        let observer = (counters, self.watcher.take());
+        let ((counters, watcher), summary) = self.observed(launch, parts, schedule, ctas, observer, progress)?;
         self.watcher = watcher;
-        Ok((counted, summary))
+        Ok((counters, summary))
     }
 
     /// Runs CTAs of a launch, all of them without a list.

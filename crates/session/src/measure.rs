@@ -9,7 +9,7 @@ use warplens_sim::traces::Traces;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder, TraceRequest, Tracer};
 use warplens_trace::{Clusters, CtaId, Observer as _};
 
-use crate::execution::{self, Execution, ExecutionOptions, Extent, check_listed, chosen};
+use crate::execution::{self, Counters, Execution, ExecutionOptions, Extent, check_listed, chosen};
 use crate::machines::ComputeCapability;
 use crate::measurement::{Emulation, Measurement, Support};
 use crate::program::{self, Other, Program};
@@ -258,7 +258,7 @@ fn all_at_once(
     Ok(observed(observer, summary.race))
 }
 
-fn observed((recorder, tracing): (Option<Recorder>, Option<Tracer>), race: Option<exec::Race>) -> Observed {
+fn observed((recorder, tracing): Counters, race: Option<exec::Race>) -> Observed {
     Observed { recorder: recorder.expect("it was handed in"), tracing, race }
 }
 

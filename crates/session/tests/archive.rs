@@ -1,4 +1,5 @@
 //! Launches that are kept on disk give the same answers as in their program.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 
 use std::path::Path;
 
