@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(read(folder.path(), &content).unwrap(), bytes);
         assert_eq!(std::fs::read_dir(folder.path().join(PIECES)).unwrap().count(), 2);
         let Kept::Whole(empty) = store.keep(&[]).unwrap() else { panic!("nothing takes no room") };
-        assert_eq!(read(folder.path(), &empty).unwrap(), []);
+        assert!(read(folder.path(), &empty).unwrap().is_empty());
     }
 
     #[test]
