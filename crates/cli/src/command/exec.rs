@@ -70,7 +70,7 @@ pub(crate) struct ExecFlags {
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Execution")]
     fail_on: Option<FailOn>,
     /// Keep the launches that are simulated in DIR, with the memory that they can reach: other verbs read it
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", conflicts_with = "sample", help_heading = "Output")]
     record: Option<PathBuf>,
     /// Bytes that the archive may take on disk
     #[arg(
