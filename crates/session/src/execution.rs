@@ -108,6 +108,27 @@ impl ExecutionOptions {
     }
 }
 
+impl ExecutionOptions {
+    /// The same for launches that nobody traces: descriptions of GPUs take longer to copy than a small launch takes to run.
+    pub(crate) fn untraced(&self) -> Self {
+        let Self { threads, budget, launch_budget, walk_budget, allow_unsupported, allow_overreads, .. } = *self;
+        Self {
+            threads,
+            budget,
+            launch_budget,
+            walk_budget,
+            allow_unsupported,
+            allow_overreads,
+            extent: self.extent.clone(),
+            full_limit: self.full_limit,
+            statics: self.statics.clone(),
+            traced_for: Vec::new(),
+            trace_limits: self.trace_limits,
+            generations: self.generations.clone(),
+        }
+    }
+}
+
 impl Default for ExecutionOptions {
     fn default() -> Self {
         Self::new()

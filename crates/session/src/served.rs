@@ -258,9 +258,9 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: (&ExecutionOptions, &mut Checks),
+        (options, checks): (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Measurement>, Stopped> {
-        self.execute(context, loaded, launch, options, |execution| {
+        self.execute(context, loaded, launch, (options.clone(), checks), |execution| {
             let measurement = measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())?;
             let race = measurement.race.clone();
             Ok((measurement, race))
@@ -276,7 +276,8 @@ impl Served {
         counting: Counting,
         progress: &Progress,
     ) -> Result<Ran> {
-        let done = self.execute(context, loaded, launch, (options, &mut Checks::default()), |execution| {
+        let options = (options.clone(), &mut Checks::default());
+        let done = self.execute(context, loaded, launch, options, |execution| {
             execution.become_of(generation);
             let measurement = measure::one(execution, 0, counting, self.registers, progress)?;
             Ok((Ran { measurements: vec![measurement], differing: execution.differing() }, None))
@@ -290,9 +291,9 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: (&ExecutionOptions, &mut Checks),
+        (options, checks): (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Work>, Stopped> {
-        self.execute(context, loaded, launch, options, |execution| {
+        self.execute(context, loaded, launch, (options.untraced(), checks), |execution| {
             let progress = Progress::default();
             let mut parts = execution.parts(0, &self.prepared);
             let launch = (0, &self.prepared);
@@ -308,7 +309,7 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        (options, checks): (&ExecutionOptions, &mut Checks),
+        (options, checks): (ExecutionOptions, &mut Checks),
         work: impl FnOnce(&mut Execution<'_>) -> Result<(T, Option<Race>)>,
     ) -> std::result::Result<Done<T>, Stopped> {
         self.check(launch)?;
@@ -327,7 +328,7 @@ impl Served {
         let owned = std::mem::replace(context, Context::new(64, 0));
         let on = (owned, loaded.module);
         let (kernel, program) = (self.kernel, &loaded.program);
-        let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options.clone());
+        let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options);
         execution.watch(checks.watcher(&program.module, &loaded.ordered));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&mut execution)));
         let watcher = execution.take_watcher();
