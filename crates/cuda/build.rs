@@ -1,4 +1,8 @@
-//! Writes the functions that are not supported, and the table by which functions are found by name.
+//! Writes the functions that are not supported, those that are others by another name, and the table by which functions
+//! are found by name.
+//!
+//! A program that is compiled for default streams of its threads calls functions with a suffix. There is one default
+//! stream here, so that each is the function without it.
 //!
 //! The names of all public functions are data (`api/`). Which of them are supported is read from the source: each is
 //! declared there as `fn NAME(`.
@@ -7,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+/// Suffixes of functions that mean the default stream of their thread.
+const PER_THREAD: [&str; 2] = ["_ptsz", "_ptds"];
 
 fn main() {
     println!("cargo:rerun-if-changed=api");
@@ -32,12 +39,23 @@ fn main() {
     let unknown: Vec<&String> = supported.difference(&names).collect();
     assert!(unknown.is_empty(), "functions that api/ does not name: {unknown:?}");
     let mut text = String::new();
+    // It goes on in another function with all arguments where they are.
+    let jump = if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64") { "jmp" } else { "b" };
+    let same = |name: &str| {
+        let base = PER_THREAD.iter().find_map(|suffix| name.strip_suffix(suffix))?;
+        supported.contains(base).then(|| base.to_owned())
+    };
     for name in names.difference(&supported) {
-        writeln!(
-            text,
-            "#[unsafe(no_mangle)]\npub extern \"C\" fn {name}() -> i32 {{ crate::guard::unsupported(\"{name}\") }}"
-        )
-        .expect("a string takes all");
+        let function = match same(name) {
+            Some(base) => format!(
+                "#[unsafe(no_mangle)]\n#[unsafe(naked)]\npub unsafe extern \"C\" fn {name}() {{ core::arch::naked_asm!(\
+                 \"{jump} {{}}\", sym declared::{base}) }}"
+            ),
+            None => format!(
+                "#[unsafe(no_mangle)]\npub extern \"C\" fn {name}() -> i32 {{ crate::guard::unsupported(\"{name}\") }}"
+            ),
+        };
+        text += &(function + "\n");
     }
     text += "mod declared { unsafe extern \"C\" {\n";
     for name in &names {

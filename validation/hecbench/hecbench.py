@@ -7,7 +7,8 @@
     hecbench.py table FOLDER                        prints the tables of README.md from what the runs left
 
 `WARPLENS` names the program (default: warplens), `NVCC` the compiler, `ARCH` the target (default: sm_80), `SECONDS` the most time of
-a run, `CODE` what is executed (default: generated; `machine` leaves its files in folders of its own).
+a run, `CODE` what is executed (default: generated; `machine` leaves its files in folders of its own). `CONTROL=1` leaves
+all launches out, so that programs whose checks are worth something fail.
 """
 
 import csv
@@ -27,6 +28,7 @@ NVCC = os.environ.get("NVCC", "nvcc")
 SECONDS = os.environ.get("SECONDS", "120")
 ARCH = os.environ.get("ARCH", "sm_80")
 CODE = os.environ.get("CODE", "generated")
+CONTROL = ["--leave-out-launches"] if os.environ.get("CONTROL") else []
 GPU = "rtx3080@1440"
 GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess|\bcorrect\b|\bverified\b|errors?\s*:\s*0\b|\bOK\b", re.I)
 NONE = re.compile(r"failures: 0\b.*|number of errors\s*[:=]\s*0\b", re.I)
@@ -73,6 +75,7 @@ def build(repository, folder, names):
 
 def results(folder, kind):
     """Where runs of a kind leave their files."""
+    kind += "-control" if CONTROL else ""
     return folder / (kind if CODE == "generated" else f"{kind}-{CODE}")
 
 
@@ -95,7 +98,7 @@ def check(folder, names):
         name = row["program"]
         if names and name not in names:
             continue
-        code, output, seconds = run(folder, name, row["arguments"], [], "checks")
+        code, output, seconds = run(folder, name, row["arguments"], CONTROL, "checks")
         output = NONE.sub("passed", output)
         good, bad = GOOD.search(output), BAD.search(output)
         verdict = "stopped" if code == 124 else "failed" if code or bad else "passed" if good else "no verdict"

@@ -374,7 +374,7 @@ pub(crate) fn gather(
     counting: Counting,
     terminal: &Terminal,
 ) -> Result<Vec<Measurement>> {
-    let is_executed = |source: &Source| matches!(source, Source::Program { .. });
+    let is_executed = |source: &Source| matches!(source, Source::Program { .. } | Source::Archived(_));
     let mut words = [execution.words(), extent.words()].concat();
     if options.statics.is_some() {
         words.push("--static".to_owned());

@@ -224,12 +224,12 @@ impl VariantFlags {
                 let launches = launches.iter().map(shape).collect::<Result<_>>()?;
                 Ok(Source::Program { program: program.clone(), launches })
             }
-            Source::Counted(_) if block.is_some() || self.shared.is_some() => {
+            Source::Counted(_) | Source::Archived(_) if block.is_some() || self.shared.is_some() => {
                 let flag = if block.is_some() { "--blocks" } else { "--shared" };
-                let message = format!("{flag} cannot change launches that were counted before");
+                let message = format!("{flag} cannot change launches that were counted before or kept");
                 Err(Error::usage(message).into())
             }
-            Source::Counted(_) => Ok(source.clone()),
+            Source::Counted(_) | Source::Archived(_) => Ok(source.clone()),
         }
     }
 
@@ -304,6 +304,7 @@ fn programs(source: &Source) -> Vec<Option<Box<Program>>> {
     match source {
         Source::Program { program, launches } => launches.iter().map(|_| Some(program.clone())).collect(),
         Source::Counted(measurements) => measurements.iter().map(|_| None).collect(),
+        Source::Archived(launches) => launches.iter().map(|_| None).collect(),
     }
 }
 

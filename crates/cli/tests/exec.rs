@@ -112,6 +112,69 @@ fn documents_need_a_file() {
     assert_eq!(value["totals"][0]["time_us"], 2.0);
 }
 
+const FINDING: &str = r#"{"finding":{"process":1,"check":"races","kernel":"_Z3addPf","place":"PTX line 9","message":"two meet","count":3}}"#;
+const ALLOCATED: &str = r#"{"allocated":{"process":1,"address":512,"bytes":64,"name":"cudaMalloc #1"}}"#;
+const FREED: &str = r#"{"freed":{"process":1,"address":512}}"#;
+
+#[test]
+fn what_checks_find_is_reported_and_may_decide_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let checks = ["--check", "leaks,races,leaks"];
+    let wanted = "test \"$WARPLENS_EXEC_CHECK\" = races,leaks || exit 9\n";
+    let script = wanted.to_owned() + &lines(&[START, ALLOCATED, CASE, LAUNCH, FINDING, LAUNCH, FINDING]);
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &checks);
+    assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+    for words in ["races  add, PTX line 9      6  two meet", "leaks  cudaMalloc #1        1  64 bytes were never freed"]
+    {
+        assert!(text(&stderr).contains(words), "{words}: {}", text(&stderr));
+    }
+    let gated = [&checks[..], &["--fail-on", "findings"]].concat();
+    assert_eq!(exec(folder.path(), &script, &gated).status.code(), Some(3));
+    let failing = script.clone() + "exit 7";
+    assert_eq!(exec(folder.path(), &failing, &gated).status.code(), Some(7), "the program's own code matters more");
+    let clean = lines(&[START, ALLOCATED, CASE, LAUNCH, FREED]);
+    let Output { status, stderr, .. } = exec(folder.path(), &clean, &gated);
+    assert_eq!(status.code(), Some(0));
+    assert!(text(&stderr).contains("Nothing was found (races, leaks)."), "{}", text(&stderr));
+    let Output { stderr, .. } = exec(folder.path(), &clean, &[]);
+    assert!(!text(&stderr).contains("Findings"), "nobody asked: {}", text(&stderr));
+    let refused = exec(folder.path(), "", &["--check", "everything"]);
+    assert!(
+        text(&refused.stderr).contains("possible values: races, uninitialised, leaks"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
+#[test]
+fn an_archive_has_a_folder_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("kept");
+    let flags = ["--record", archive.to_str().unwrap(), "--record-limit", "2M"];
+    let script =
+        "test \"$WARPLENS_EXEC_RECORD_LIMIT\" = 2000000 || exit 9\n".to_owned() + &lines(&[START, CASE, LAUNCH]);
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &flags);
+    assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+    assert!(text(&stderr).contains("holds no launch"), "{}", text(&stderr));
+    let index = std::fs::read_to_string(archive.join("index.json")).unwrap();
+    assert!(index.contains("warplens.archive/1") && index.contains("--of-program"), "{index}");
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &flags);
+    assert_eq!(status.code(), Some(125));
+    assert!(text(&stderr).contains("is not empty"), "{}", text(&stderr));
+}
+
+#[test]
+fn launches_may_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "test \"$WARPLENS_EXEC_LEAVE_OUT$WARPLENS_EXEC_OVERREADS\" = yesyes || exit 9\n".to_owned()
+        + &lines(&[START, r#"{"omitted":{"process":1}}"#]);
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &["--leave-out-launches", "--allow-overreads"]);
+    assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+    assert!(text(&stderr).contains("1 launches were left out"), "{}", text(&stderr));
+    let refused = exec(folder.path(), "", &["--leave-out-launches", "--sample"]);
+    assert!(text(&refused.stderr).contains("cannot be used with"), "{}", text(&refused.stderr));
+}
+
 #[test]
 fn what_cannot_be_run_has_codes_of_its_own() {
     let run = |arguments: &[&str], libraries: &Path| {

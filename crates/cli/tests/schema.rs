@@ -142,7 +142,8 @@ fn every_key_is_described() {
     let all: BTreeSet<&str> = commands().iter().map(|(schema, _)| *schema).collect();
     let untried = documents().map(|entry| entry.id).filter(|id| !all.contains(id));
     // They have tests of their own.
-    let own = BTreeSet::from(["warplens.exec/1", "warplens.timeline/1", "warplens.trace-events/1"]);
+    let own =
+        BTreeSet::from(["warplens.archive/1", "warplens.exec/1", "warplens.timeline/1", "warplens.trace-events/1"]);
     assert_eq!(untried.collect::<BTreeSet<_>>(), own);
 }
 
@@ -219,14 +220,18 @@ fn a_trace_of_events_is_as_its_schema_has_it() {
 #[cfg(unix)]
 #[test]
 fn what_a_program_does_is_as_its_schemas_have_it() {
-    const TRAIL: [&str; 4] = [
+    const TRAIL: [&str; 8] = [
         r#"{"start":{"process":1,"gpus":["h200"]}}"#,
         r#"{"copy":{"process":1,"kind":"to_device","bytes":8,"seconds":[1e-6],"place":{"stream":0,"begin":0,"end":1e3}}}"#,
         r#"{"case":{"process":1,"case":0,"kernel":"k","grid":[4,1,1],"block":[256,1,1],"dynamic_shared":0,"registers":8,"answers":[{"gpu":"h200","seconds":2e-6,"model":"teg","bound_by":"issue slots","refused":null}]}}"#,
         r#"{"launch":{"process":1,"case":0,"scale":1.0,"executed":"whole","place":{"stream":1,"begin":1e3,"end":3e3}}}"#,
+        r#"{"finding":{"process":1,"check":"races","kernel":"k","place":"PTX line 3","message":"two meet","count":2}}"#,
+        r#"{"allocated":{"process":1,"address":512,"bytes":8,"name":"cudaMalloc #1"}}"#,
+        r#"{"left_out":{"process":1,"kernel":"k","reason":"it is handed a texture or a surface"}}"#,
+        r#"{"archived":{"process":1,"launch":{"kernel":"k","process":1,"launched_before":0,"grid":[4,1,1],"block":[256,1,1],"cluster":null,"dynamic_shared_bytes":0,"parameters":"00ff","reachable_bytes":8,"registers":8,"registers_basis":"estimate","code":{"kind":"ptx","assembled_for":null,"parts":[{"bytes":0,"pieces":[]}],"global_address":4096,"constant_address":0,"function_address":256},"memory":[{"name":"cudaMalloc #1","address":8192,"of_module":false,"content":{"bytes":8,"pieces":[null]}}],"times":[{"gpu":"h200","time_us":2.5,"model":"teg"}]}}}"#,
     ];
     let folder = tempfile::tempdir().expect("a scratch folder can be made");
-    let [report, trace] = ["report.json", "trace.json"].map(|name| folder.path().join(name));
+    let [report, trace, archive] = ["report.json", "trace.json", "archive"].map(|name| folder.path().join(name));
     std::fs::write(folder.path().join("libwarplens_cudart13.so"), "").expect("the folder is new");
     let script: String = TRAIL.map(|line| format!("echo '{line}' >> \"$WARPLENS_EXEC_TRAIL\"; ")).concat();
     let status = Command::new(env!("CARGO_BIN_EXE_warplens"))
@@ -234,12 +239,14 @@ fn what_a_program_does_is_as_its_schemas_have_it() {
         .arg(&report)
         .arg("--trace")
         .arg(&trace)
+        .args(["--check", "races,leaks", "--record"])
+        .arg(&archive)
         .args(["--", "/bin/sh", "-c", &script])
         .env("WARPLENS_LIBRARIES", folder.path())
         .output()
         .expect("the program can be started");
     assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
-    for path in [report, trace] {
+    for path in [report, trace, archive.join("index.json")] {
         let text = std::fs::read(&path).expect("it was written");
         conforms(&path.display().to_string(), &serde_json::from_slice(&text).expect("it is JSON"));
     }

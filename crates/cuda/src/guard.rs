@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use warplens_runtime::{Config, Runtime, Status, say};
@@ -52,7 +53,29 @@ impl Clock {
     }
 }
 
+/// The process that has the runtime; 0 before there is one.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+/// A child of that process has been told.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// True in a child that was forked after its parent has called CUDA: the device stays with the parent, as on a GPU. The
+/// lock may be held by a thread that the child does not have, so that it is not asked.
+fn is_forked() -> bool {
+    let (own, owner) = (std::process::id(), OWNER.load(Ordering::Relaxed));
+    if owner == 0 {
+        OWNER.store(own, Ordering::Relaxed);
+    }
+    let is_forked = owner != 0 && owner != own;
+    if is_forked && !IS_TOLD.swap(true, Ordering::Relaxed) {
+        say("a process that was forked after the first call of CUDA has no device: fork before, or start a program");
+    }
+    is_forked
+}
+
 fn guarded(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
+    if is_forked() {
+        return Status::NOT_INITIALIZED;
+    }
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut runtime = runtime();
         let (runtime, clock) = runtime.as_mut().expect("it was made");

@@ -112,23 +112,8 @@ api! { runtime_call;
         launch(runtime, function, simple(grid, block, shared, stream), arguments)
     }
 
-    /// The same with the default stream of a thread.
-    fn cudaLaunchKernel_ptsz(
-        stub: Memory, grid: Dim3, block: Dim3, arguments: Arguments, shared: usize, stream: Memory,
-    ) |runtime| {
-        let function = runtime.function_or_stub(stub.address())?;
-        launch(runtime, function, simple(grid, block, shared, stream), arguments)
-    }
-
     /// Launches a kernel by its handle: what a launch with brackets becomes.
     fn __cudaLaunchKernel(
-        kernel: Memory, grid: Dim3, block: Dim3, arguments: Arguments, shared: usize, stream: Memory,
-    ) |runtime| {
-        launch(runtime, kernel.address(), simple(grid, block, shared, stream), arguments)
-    }
-
-    /// The same with the default stream of a thread.
-    fn __cudaLaunchKernel_ptsz(
         kernel: Memory, grid: Dim3, block: Dim3, arguments: Arguments, shared: usize, stream: Memory,
     ) |runtime| {
         launch(runtime, kernel.address(), simple(grid, block, shared, stream), arguments)
@@ -144,11 +129,6 @@ api! { runtime_call;
 
     /// Launches a kernel with attributes.
     fn cudaLaunchKernelExC(config: In<LaunchConfig>, stub: Memory, arguments: Arguments) |runtime| {
-        launch_config(runtime, config, stub, arguments)
-    }
-
-    /// The same with the default stream of a thread.
-    fn cudaLaunchKernelExC_ptsz(config: In<LaunchConfig>, stub: Memory, arguments: Arguments) |runtime| {
         launch_config(runtime, config, stub, arguments)
     }
 

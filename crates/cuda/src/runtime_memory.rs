@@ -174,19 +174,8 @@ api! { runtime_call;
         runtime.synchronize_stream(0)
     }
 
-    /// The same with the default stream of a thread.
-    fn cudaMemcpy_ptds(to: Memory, from: Memory, bytes: usize, kind: i32) |runtime| {
-        copy_as(runtime, to, from, bytes, kind, 0)?;
-        runtime.synchronize_stream(0)
-    }
-
     /// Copies bytes in a stream.
     fn cudaMemcpyAsync(to: Memory, from: Memory, bytes: usize, kind: i32, stream: Memory) |runtime| {
-        copy_as(runtime, to, from, bytes, kind, stream.address())
-    }
-
-    /// The same with the default stream of a thread.
-    fn cudaMemcpyAsync_ptsz(to: Memory, from: Memory, bytes: usize, kind: i32, stream: Memory) |runtime| {
         copy_as(runtime, to, from, bytes, kind, stream.address())
     }
 

@@ -145,12 +145,6 @@ api! { runtime_call;
         allocate(runtime, to, "cudaMallocAsync", (bytes, pool), stream)
     }
 
-    /// The same with the default stream of a thread.
-    fn cudaMallocAsync_ptsz(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
-        let pool = runtime.current_pool();
-        allocate(runtime, to, "cudaMallocAsync", (bytes, pool), stream)
-    }
-
     /// Allocates memory of a pool in the order of a stream.
     fn cudaMallocFromPoolAsync(to: Out<u64>, bytes: usize, pool: Memory, stream: Memory) |runtime| {
         allocate(runtime, to, "cudaMallocFromPoolAsync", (bytes, pool.address()), stream)
@@ -158,9 +152,6 @@ api! { runtime_call;
 
     /// Frees memory in the order of a stream.
     fn cudaFreeAsync(memory: Memory, stream: Memory) |runtime| { free(runtime, memory.address(), stream) }
-
-    /// The same with the default stream of a thread.
-    fn cudaFreeAsync_ptsz(memory: Memory, stream: Memory) |runtime| { free(runtime, memory.address(), stream) }
 
     /// Makes a pool.
     fn cudaMemPoolCreate(to: Out<u64>, properties: In<PoolProperties>) |runtime| { create(runtime, to, properties) }

@@ -27,9 +27,6 @@ api! { runtime_call;
     /// Waits for a stream.
     fn cudaStreamSynchronize(stream: Memory) |runtime| { runtime.synchronize_stream(stream.address()) }
 
-    /// The same with the default stream of a thread.
-    fn cudaStreamSynchronize_ptsz(stream: Memory) |runtime| { runtime.synchronize_stream(stream.address()) }
-
     /// Whether a stream has done its work.
     fn cudaStreamQuery(stream: Memory) |runtime| { runtime.query_stream(stream.address()) }
 

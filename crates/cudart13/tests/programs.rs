@@ -15,7 +15,7 @@ fn library() -> PathBuf {
 }
 
 /// Compiles a program of `tests/programs` and runs it as if it were on a GPU.
-fn run(name: &str, (gpu, arguments): (&str, &[PathBuf]), folder: &Path) -> Output {
+fn run(name: &str, (gpu, arguments): (&str, &[PathBuf]), checks: &str, folder: &Path) -> Output {
     let library = library();
     for name in ["libcudart.so.13", "libcuda.so.1"] {
         std::os::unix::fs::symlink(&library, folder.join(name)).expect("the folder is new");
@@ -31,6 +31,7 @@ fn run(name: &str, (gpu, arguments): (&str, &[PathBuf]), folder: &Path) -> Outpu
     run.args(arguments)
         .env("LD_LIBRARY_PATH", folder)
         .env("WARPLENS_EXEC_GPU", gpu)
+        .env("WARPLENS_EXEC_CHECK", checks)
         .env("WARPLENS_EXEC_TRAIL", folder.join("trail"));
     run.output().expect("it was just compiled")
 }
@@ -42,7 +43,7 @@ fn outcome(name: &str) -> (String, String, String, Option<i32>) {
 
 fn outcome_on(name: &str, run_on: (&str, &[PathBuf])) -> (String, String, String, Option<i32>) {
     let folder = tempfile::tempdir().expect("there is a place for files");
-    let Output { status, stdout, stderr } = run(name, run_on, folder.path());
+    let Output { status, stdout, stderr } = run(name, run_on, "", folder.path());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let trail = std::fs::read_to_string(folder.path().join("trail")).unwrap_or_default();
     (text(&stdout), text(&stderr), trail, status.code())
@@ -124,4 +125,93 @@ fn functions_have_the_version_that_programs_ask_for() {
     for name in ["cudaMalloc@@libcudart.so.13", "cuInit@@libcudart.so.13", "__cudaRegisterFatBinary@@libcudart.so.13"] {
         assert!(listed.contains(name), "{name}");
     }
+}
+
+/// What is said of a program with a mistake, and lines about it, under checks.
+fn mistake(name: &str, checks: &str) -> (String, String) {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let Output { status, stderr, .. } = run("mistakes", ("a100-80", &[name.into()]), checks, folder.path());
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(status.success(), "{name}: {stderr}");
+    (stderr, std::fs::read_to_string(folder.path().join("trail")).expect("it called CUDA"))
+}
+
+#[test]
+fn odd_programs_end_and_say_why() {
+    for (name, launches, said) in
+        [("threads", 400, ""), ("fork", 0, "has no device: fork before"), ("dlopen", 0, ""), ("per-thread", 1, "")]
+    {
+        let (stdout, stderr, trail, code) = outcome_on("odd", ("a100-80", &[name.into()]));
+        assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{name}: {stderr}");
+        assert_eq!(stderr.lines().count(), usize::from(!said.is_empty()), "{name}: {stderr}");
+        assert!(stderr.contains(said), "{name}: {stderr}");
+        assert_eq!(trail.matches("\"launch\":{").count(), launches, "{name}");
+    }
+    let (_, _, trail, code) = outcome_on("odd", ("a100-80", &["middle".into()]));
+    assert_eq!(
+        (code, trail.matches("\"launch\":{").count()),
+        (None, 400),
+        "nothing is lost where a program is aborted"
+    );
+}
+
+const CHECKS: &str = "races,uninitialised,leaks";
+
+#[test]
+fn races_and_reads_of_what_nothing_wrote_are_found() {
+    let cases = [
+        (
+            "race",
+            "races in kernel `turn`, PTX line 16: thread (32,0,0) of block (0,0,0) reads byte 0 of shared memory, which \
+             warp 0 writes at PTX line 11, with no barrier between them",
+            2,
+        ),
+        (
+            "blocks",
+            "races in kernel `meet`, PTX line 29: block 1 (PTX line 29) and block 0 touch byte 0 of `cudaMalloc #2`",
+            1,
+        ),
+        (
+            "uninitialised",
+            "uninitialised in kernel `turn`, PTX line 9: thread (64,0,0) of block (0,0,0) reads 4 bytes, of which byte 256 \
+             of `cudaMalloc #1` was never written",
+            1,
+        ),
+    ];
+    for (name, words, count) in cases {
+        let (stderr, trail) = mistake(name, CHECKS);
+        assert!(stderr.contains(words), "{name}: {stderr}");
+        assert_eq!(stderr.lines().count(), count, "{name}: {stderr}");
+        assert_eq!(trail.matches("\"finding\":{").count(), count, "{name}: {trail}");
+        let (stderr, trail) = mistake(name, "leaks");
+        assert_eq!((stderr.as_str(), trail.contains("\"finding\"")), ("", false), "{name}");
+    }
+    let (stderr, trail) = mistake("again", CHECKS);
+    assert_eq!(stderr.lines().count(), 2, "a line is said once: {stderr}");
+    assert_eq!(trail.matches("\"finding\":{").count(), 6, "{trail}");
+}
+
+#[test]
+fn memory_that_is_not_freed_is_written_down() {
+    for (name, is_left) in [("clean", None), ("leak", Some("cudaMalloc #1")), ("reset", Some("cudaMalloc #2"))] {
+        let (stderr, trail) = mistake(name, CHECKS);
+        assert_eq!(stderr, "", "{name}");
+        let lines = |kind: &str| -> Vec<serde_json::Value> {
+            let lines = trail.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("it is JSON"));
+            lines.filter_map(|line| line.get(kind).cloned()).collect()
+        };
+        let freed: Vec<_> = lines("freed").iter().map(|line| line["address"].clone()).collect();
+        let left: Vec<_> = lines("allocated").into_iter().filter(|line| !freed.contains(&line["address"])).collect();
+        let names: Vec<_> = left.iter().filter_map(|line| line["name"].as_str()).collect();
+        assert_eq!(names, is_left.as_slice(), "{name}: {trail}");
+        assert_eq!(lines("allocated").len(), 4, "{trail}");
+    }
+}
+
+#[test]
+fn accesses_of_what_was_freed_name_it() {
+    let (stderr, _) = mistake("freed", "");
+    assert!(stderr.contains("`cudaMalloc #1`") && stderr.contains("freed"), "{stderr}");
+    let (stderr, _) = mistake("bounds", "");
+    assert!(stderr.contains("0 bytes after the end of `cudaMalloc #1`, which has 512 bytes"), "{stderr}");
 }

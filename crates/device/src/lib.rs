@@ -19,5 +19,6 @@ pub use context::{Context, MAX_SHARED_BYTES};
 pub use error::Error;
 pub use handle::{Allocation, ModuleHandle};
 pub use memory::Location;
-pub use module::{Kernel, KernelHandle, Symbol};
+pub use module::{Kernel, KernelHandle, NamedPlace, Symbol};
+pub use warplens_exec::Marks;
 pub use warplens_exec::texture::{Resource, TexelPlace};

@@ -1,6 +1,6 @@
 //! Memory of a context: allocations, copies, and what lies at an address.
 
-use warplens_exec::Place;
+use warplens_exec::{Marks, Place};
 
 use crate::context::Context;
 use crate::error::Error;
@@ -28,6 +28,28 @@ impl Context {
         let id = self.device.allocate(name, bytes)?;
         self.owned.push(id);
         Ok(Allocation { owner: self.owner, id })
+    }
+
+    /// The same at an address behind all that were given out.
+    pub fn place_at(&mut self, name: &str, address: u64, bytes: u64) -> Result<Allocation, Error> {
+        let id = self.device.allocate_at(name, address, bytes)?;
+        self.owned.push(id);
+        Ok(Allocation { owner: self.owner, id })
+    }
+
+    /// Where what comes next is placed.
+    pub fn marks(&self) -> Marks {
+        self.device.marks()
+    }
+
+    /// Places what comes next here, and nothing before.
+    pub fn advance(&mut self, marks: Marks) -> Result<(), Error> {
+        Ok(self.device.advance(marks)?)
+    }
+
+    /// Addresses of memory that were given out.
+    pub fn reach(&self) -> std::ops::Range<u64> {
+        self.device.reach()
     }
 
     /// Frees memory. An access of a kernel to it is reported by its name from now on.

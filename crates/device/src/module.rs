@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warplens_exec::engine::Engine;
 use warplens_exec::{Program, Simt};
 use warplens_ir::link::{Linked, Symbol as Named, link};
-use warplens_ir::{FunctionId, Module, VariableId};
+use warplens_ir::{FunctionId, Module, Variable, VariableId};
 use warplens_isa::{ScalarType, StateSpace};
 
 use crate::context::Context;
@@ -43,6 +43,17 @@ pub struct Symbol {
     pub ty: ScalarType,
     /// Where it lies.
     pub space: StateSpace,
+}
+
+/// Memory that has a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedPlace {
+    /// The name.
+    pub name: String,
+    /// Its generic address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
 }
 
 impl Context {
@@ -112,6 +123,17 @@ impl Context {
         let module = Arc::clone(self.module(handle)?);
         let program = Program::for_engine(&module, handle.id, function, &mut self.device)?;
         Ok(Kernel { module: handle, program })
+    }
+
+    /// All variables of a module that have a place in memory.
+    pub fn variables(&self, handle: ModuleHandle) -> Result<Vec<NamedPlace>, Error> {
+        let module = self.module(handle)?;
+        let place = |(id, variable): (VariableId, &Variable)| {
+            let address = self.device.variable_address(handle.id, module, id)?;
+            let Variable { name, bytes, .. } = variable;
+            (*bytes > 0).then(|| NamedPlace { name: name.clone(), address, bytes: *bytes })
+        };
+        Ok(module.variables.iter().filter_map(place).collect())
     }
 
     /// The variable of this name: what the module offers, or else what it keeps to itself.

@@ -29,6 +29,12 @@ pub struct Exec {
     pub device: ExecutedDevice,
     /// Launches that were not executed whole.
     pub sampled: ExecutedSampled,
+    /// What the program was checked for: `races`, `uninitialised`, `leaks`.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// What these checks found.
+    #[serde(default)]
+    pub findings: Vec<ExecutedFinding>,
     /// Functions that were called and are not supported.
     pub unsupported: Vec<String>,
     /// What was said where something went wrong.
@@ -141,4 +147,22 @@ pub struct ExecutedSampled {
     pub in_part: u64,
     /// Nothing was executed.
     pub left_out: u64,
+}
+
+/// Something that a check found.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutedFinding {
+    /// `races`, `uninitialised` or `leaks`.
+    pub check: String,
+    /// The kernel, as C++ has it; null for memory that was not freed.
+    pub kernel: Option<String>,
+    /// The line of the kernel's code, or the call that allocated the memory.
+    pub place: String,
+    /// What happened there, with an example.
+    pub message: String,
+    /// How often it happened.
+    pub count: u64,
+    /// Launches in which it happened; 0 for memory.
+    pub launches: u64,
 }

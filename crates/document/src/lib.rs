@@ -27,6 +27,7 @@ mod table;
 mod words;
 
 // generated: modules
+pub mod archive;
 pub mod calibrate;
 pub mod compare;
 pub mod config;

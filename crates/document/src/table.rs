@@ -54,6 +54,7 @@ const TABLES: &[&[Entry]] = &[
     crate::trace_events::DOCUMENTS,
     crate::validate::DOCUMENTS,
     crate::exec::DOCUMENTS,
+    crate::archive::DOCUMENTS,
     crate::which::DOCUMENTS,
     crate::sweep::DOCUMENTS,
     crate::glossary::DOCUMENTS,

@@ -146,11 +146,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if O::RECORDS && operation.speaks_to_barrier() {
             let mut addresses = Addresses::from_offsets(origin, selection.offsets().values()).all();
             mark(lanes, operation, &mut addresses);
-            self.record(context, lanes.mask, operation, pc, kind, space, (&addresses).into());
+            self.record(context, (lanes.mask, 0), operation, pc, kind, space, (&addresses).into());
         } else if O::RECORDS {
             let shape = self.shapes.shape(level, index, (lanes.mask, space), selection.offsets());
             let addresses = Addresses::from_offsets(origin, selection.offsets().values()).with_shape(shape);
-            self.record(context, lanes.mask, operation, pc, kind, space, addresses);
+            let is_compared = kind == AccessKind::Store && space == StateSpace::Shared && self.observer.wants_values();
+            let unchanged = if is_compared { unchanged(lanes, operation, selection) } else { 0 };
+            self.record(context, (lanes.mask, unchanged), operation, pc, kind, space, addresses);
         }
         if space == StateSpace::Global
             && let Recent { base, id, shadow: Some(shadow) } = self.recent[index as usize]
@@ -245,7 +247,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     fn record(
         &mut self,
         context: &mut Context<'_, O::Cta>,
-        mask: u32,
+        (mask, unchanged): (u32, u32),
         operation: &MemoryOperation,
         pc: Pc,
         kind: AccessKind,
@@ -259,6 +261,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             elements: operation.elements,
             mask: ActiveMask(mask),
             addresses,
+            unchanged: ActiveMask(unchanged),
         };
         self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
     }
@@ -404,7 +407,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if operation.speaks_to_barrier() {
                 mark(lanes, operation, &mut marked);
             }
-            self.record(context, lanes.mask, operation, pc, kind, space, (&marked).into());
+            self.record(context, (lanes.mask, 0), operation, pc, kind, space, (&marked).into());
         }
         let level = self.shared.level;
         let mut offsets = Offsets::zero();
@@ -706,6 +709,15 @@ fn mark(lanes: &Lanes<'_>, operation: &MemoryOperation, addresses: &mut [u64; 32
         };
         *address |= told.mark();
     }
+}
+
+/// The lanes that store what stands there already.
+#[inline(never)]
+fn unchanged(lanes: &Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) -> u32 {
+    let is_same = |lane: usize| {
+        (0..operation.bytes()).all(|byte| selection.byte(lane, byte) == byte_of(lanes, operation, lane, byte))
+    };
+    ActiveMask(lanes.mask).lanes().filter(|&lane| is_same(lane)).fold(0, |mask, lane| mask | 1 << lane)
 }
 
 /// A byte of what a lane stores.

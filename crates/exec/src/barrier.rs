@@ -42,6 +42,8 @@ pub struct Reduction {
     pub truths: u32,
     /// Lanes that came.
     pub arrived: u32,
+    /// Warps that came or have exited, a bit each.
+    pub warps: u32,
 }
 
 impl Barriers {
@@ -84,7 +86,9 @@ impl Barriers {
             return None;
         }
         let total = |lanes: &[u32]| lanes.iter().map(|lanes| lanes.count_ones()).sum();
-        let reduction = Reduction { truths: total(&barrier.truths), arrived: total(&barrier.arrived) };
+        let came = warps().filter(|&(warp, &lanes)| lanes != 0 || live(warp) == 0);
+        let warps = came.fold(0, |mask, (warp, _)| mask | 1 << warp);
+        let reduction = Reduction { truths: total(&barrier.truths), arrived: total(&barrier.arrived), warps };
         barrier.arrived.clear();
         barrier.truths.clear();
         barrier.count = None;

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use warplens_isa::ClusterPhase;
-use warplens_trace::Observer;
+use warplens_trace::{Observer, Synchronized};
 
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::decoded::Block;
@@ -211,6 +211,11 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 | BlockedAt::Lanes { .. } => false,
             };
             warp.runnable.extend(warp.blocked.extract_if(.., is_over).map(|blocked| blocked.path));
+        }
+        if O::RECORDS {
+            // All warps of the cluster have arrived; who has not waited yet finds that it need not.
+            let event = Synchronized::Barrier { arrived: u32::MAX, released: u32::MAX };
+            self.observer.synchronized(&mut cta.record, event);
         }
     }
 }

@@ -53,7 +53,7 @@ pub use error::{
     WaitingPlace, WaitingWarp,
 };
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
-pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};
+pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, Marks, MemoryError, Place};
 pub use program::{Order, Program};
 pub use race::Race;
 pub use semantics::tensor::TensorCores;

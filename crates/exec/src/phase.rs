@@ -7,7 +7,7 @@
 //! again, the launch has come to a deadlock.
 
 use warplens_isa::{MbarrierState, cluster_rank, cluster_window};
-use warplens_trace::Observer;
+use warplens_trace::{Observer, Synchronized, WarpIndex};
 
 use crate::cluster::Cluster;
 use crate::cta::{Blocked, BlockedAt, Cta};
@@ -103,11 +103,11 @@ impl PhaseWait {
 
 impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// Lets paths go on whose phase has ended.
-    pub(crate) fn end_phases(&self, cta: &mut Cta<E, O::Cta>) -> Released {
-        let Cta { warps, shared, cluster, .. } = cta;
+    pub(crate) fn end_phases(&mut self, cta: &mut Cta<E, O::Cta>) -> Released {
+        let Cta { warps, shared, cluster, record, .. } = cta;
         let has_ended = |wait: &PhaseWait| Some(wait.state(shared, cluster.as_deref())?.parity != wait.parity);
         let mut released = Released::None;
-        for warp in warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
+        for (index, warp) in warps.iter_mut().enumerate().filter(|(_, warp)| warp.waits_for_phase()) {
             let of = |blocked: &mut Blocked| match &blocked.at {
                 BlockedAt::Phase { wait, .. } => has_ended(wait) == Some(true),
                 BlockedAt::Barrier { .. }
@@ -119,6 +119,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             for blocked in warp.blocked.extract_if(.., of).collect::<Vec<_>>() {
                 released = Released::Some;
                 answer::<E>(self.shared.bound(), &mut warp.registers, &blocked, true);
+                if let (true, BlockedAt::Phase { wait, .. }) = (O::RECORDS, &blocked.at) {
+                    let event = Synchronized::Phase { warp: WarpIndex(index as u32), address: wait.address };
+                    self.observer.synchronized(record, event);
+                }
                 warp.runnable.push(blocked.path);
             }
         }

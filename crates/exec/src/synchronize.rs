@@ -1,7 +1,7 @@
 //! Paths that wait for each other: lanes of a member mask, CTA barriers.
 
 use warplens_isa::{BarrierKind, Pc};
-use warplens_trace::Observer;
+use warplens_trace::{Observer, Synchronized};
 
 use crate::barrier::{BarrierRule, N_BARRIERS};
 use crate::convergence::give_up_convergence;
@@ -117,7 +117,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         let code = self.shared.bound();
         let Cta { warps, barriers, .. } = cta;
         let Some(reduction) = barriers.complete(number, |warp| warps[warp].live) else { return };
-        for warp in warps {
+        let mut released = 0;
+        for (index, warp) in warps.iter_mut().enumerate() {
             let mut next = 0;
             while let Some(Blocked { at, .. }) = warp.blocked.get(next) {
                 match *at {
@@ -125,6 +126,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                         let Blocked { path, .. } = warp.blocked.remove(next);
                         E::write_reduction(at_operation(code, warp, &path, operation), path.mask, reduction);
                         warp.runnable.push(path);
+                        released |= 1 << index;
                     }
                     BlockedAt::Barrier { .. }
                     | BlockedAt::Convergence { .. }
@@ -134,6 +136,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                     | BlockedAt::Lanes { .. } => next += 1,
                 }
             }
+        }
+        if O::RECORDS {
+            let event = Synchronized::Barrier { arrived: reduction.warps, released };
+            self.observer.synchronized(&mut cta.record, event);
         }
     }
 

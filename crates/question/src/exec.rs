@@ -1,5 +1,6 @@
 //! What a program launched and copied, with predicted times: the lines that the CUDA library wrote while it ran, added up.
 
+mod findings;
 pub mod program;
 pub mod timeline;
 
@@ -8,6 +9,8 @@ use std::collections::BTreeMap;
 use warplens_launch::KernelName;
 use warplens_session::trail::{CopyKind, Entry, Executed, TimeOn};
 
+pub use findings::Finding;
+use findings::Findings;
 use timeline::{Span, Timeline, Work};
 
 /// What a program did.
@@ -23,6 +26,8 @@ pub struct Account {
     pub timeline: Timeline,
     /// Launches that were executed in part or not at all.
     pub sampled: Sampled,
+    /// What checks found: races, then reads of what nothing wrote, then memory that was not freed.
+    pub findings: Vec<Finding>,
     /// Functions that are not supported.
     pub unsupported: Vec<String>,
     /// What was said where something went wrong.
@@ -98,6 +103,7 @@ impl Account {
         let mut account = Self::default();
         let mut kernels: BTreeMap<Key, Kernel> = BTreeMap::new();
         let mut cases: BTreeMap<(u32, u32), (Key, Vec<TimeOn>)> = BTreeMap::new();
+        let mut findings = Findings::default();
         let mut launches = 0;
         for entry in entries {
             match entry {
@@ -140,9 +146,14 @@ impl Account {
                     account.timeline.spans.push(Span::new(*process, place, Work::Copy { kind: *kind, bytes: *bytes }));
                 }
                 Entry::Unsupported { function, .. } => account.unsupported.push(function.clone()),
+                Entry::Omitted { .. } => account.sampled.left_out += 1,
+                // They are in the index of the archive.
+                Entry::Archived { .. } | Entry::LeftOut { .. } => {}
+                Entry::Finding { .. } | Entry::Allocated { .. } | Entry::Freed { .. } => findings.add(entry),
                 Entry::Failure { message, .. } => account.failures.push(message.clone()),
             }
         }
+        account.findings = findings.list();
         account.kernels = kernels.into_values().filter(|kernel| kernel.calls > 0).collect();
         let first = |kernel: &Kernel| kernel.times.first().and_then(|time| time.seconds).unwrap_or(0.0);
         account.kernels.sort_by(|a, b| first(b).total_cmp(&first(a)));

@@ -118,6 +118,8 @@ impl Runtime {
         }
         let bytes = Resource { address: 0, shape }.bytes().ok_or(Status::INVALID_VALUE)?;
         let address = self.allocate(call, bytes, MemoryKind::Device)?;
+        // It is not looked what surfaces write.
+        self.forget(address);
         let resource = Resource { address, shape };
         Ok(self.arrays.arrays.insert(Array { info, resource, is_level: false, levels: BTreeMap::new() }))
     }

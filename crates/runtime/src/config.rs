@@ -4,10 +4,19 @@ use std::path::PathBuf;
 
 use warplens_session::machines::{self, Machine};
 use warplens_session::toolchain::CodeKind;
-use warplens_session::trail::environment;
+use warplens_session::trail::{Check, environment};
 
 /// The GPU of programs that nobody started with `warplens exec`.
 const DEFAULT_GPU: &str = "h200";
+
+/// Where launches are kept.
+#[derive(Clone, Debug)]
+pub struct ArchiveFolder {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Most bytes that it may take.
+    pub limit: u64,
+}
 
 /// How a process is served.
 #[derive(Clone, Debug)]
@@ -24,6 +33,14 @@ pub struct Config {
     pub code: CodeKind,
     /// The program's clocks follow the device, and its own time counts on the device's clock.
     pub virtual_clock: bool,
+    /// Loads may go beyond the end of an allocation, as far as GPUs map memory.
+    pub allow_overreads: bool,
+    /// No launch is executed.
+    pub leaves_out: bool,
+    /// What the program is checked for.
+    pub checks: Vec<Check>,
+    /// Where launches are kept, if they are.
+    pub archive: Option<ArchiveFolder>,
 }
 
 impl Config {
@@ -36,13 +53,33 @@ impl Config {
             machines::select(DEFAULT_GPU)
         });
         let threads = variable(environment::THREADS).and_then(|text| text.parse().ok()).filter(|&threads| threads > 0);
+        let limit = variable(environment::RECORD_LIMIT).and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+        let archive = variable(environment::RECORD).map(|folder| ArchiveFolder { folder: folder.into(), limit });
+        let is_yes = |name: &str| variable(name).is_some_and(|text| text == environment::YES);
         Self {
+            allow_overreads: is_yes(environment::OVERREADS),
+            leaves_out: is_yes(environment::LEAVE_OUT),
+            archive,
             machines: machines.expect("the default GPU is built in"),
             trail: variable(environment::TRAIL).map(PathBuf::from),
             sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),
             code: variable(environment::CODE).and_then(|name| CodeKind::named(&name)).unwrap_or_default(),
             virtual_clock: variable(environment::CLOCK).is_some_and(|text| text == environment::VIRTUAL),
+            checks: checks(variable(environment::CHECKS), say),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }
+}
+
+/// The checks of a list. A name that is none is said.
+fn checks(list: Option<String>, say: &dyn Fn(&str)) -> Vec<Check> {
+    let list = list.unwrap_or_default();
+    let check = |name: &str| {
+        let check = Check::named(name);
+        if check.is_none() {
+            say(&format!("{}: there is no check `{name}`", environment::CHECKS));
+        }
+        check
+    };
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).filter_map(check).collect()
 }

@@ -328,7 +328,8 @@ impl Runtime {
         if let Some(what) = is_other {
             return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
         }
-        match Loaded::new(&mut self.context, name, code, (&self.machines[0], &self.search)) {
+        let target = self.machines[0].cc.target();
+        match Loaded::new(&mut self.context, name, code, (&target, &self.search)) {
             Ok(loaded) => Ok(Arc::new(loaded)),
             Err(error) => Err(self.fail(status, &words(&error))),
         }

@@ -41,6 +41,10 @@ impl Runtime {
         self.stream_facts(request.stream)?;
         self.check(request)?;
         let (loaded, served) = self.served(request.function)?;
+        if self.leaves_out {
+            self.trail.note(&Entry::Omitted { process: std::process::id() });
+            return Ok(Vec::new());
+        }
         let launch = ServedLaunch {
             grid: request.grid,
             block: request.block,
@@ -52,22 +56,32 @@ impl Runtime {
         let key = key_of(request);
         let shared = self.hand_over(&request.parameters);
         let plan = self.times.plan(&key, &request.parameters);
+        let snapshot = if plan == Plan::Measure { self.snapshot(&loaded, &served, &launch) } else { None };
         let (timed, printed) = match plan {
             Plan::Skip => (self.times.skipped(&key, &request.parameters), Vec::new()),
             Plan::Measure => {
-                let measured = served.measure(&mut self.context, &loaded, &launch, &self.options);
-                let Done { result, printed } = self.ended(measured)?;
+                let options = (&self.options, &mut self.checks);
+                let measured = served.measure(&mut self.context, &loaded, &launch, options);
+                let Done { result, printed, findings } = self.ended(measured)?;
+                self.note_findings(&served, findings);
                 (self.times.measured(&key, &request.parameters, result, &self.machines), printed)
             }
             Plan::Run => {
-                let run = served.run(&mut self.context, &loaded, &launch, &self.options);
-                let Done { result, printed } = self.ended(run)?;
+                let options = (&self.options, &mut self.checks);
+                let run = served.run(&mut self.context, &loaded, &launch, options);
+                let Done { result, printed, findings } = self.ended(run)?;
+                self.note_findings(&served, findings);
                 (self.times.ran(&key, result), printed)
             }
         };
         self.take_back(&shared);
         let process = std::process::id();
+        let launched_before = self.launched;
+        self.launched += 1;
         if let Some(answers) = timed.new {
+            if let Some(snapshot) = snapshot {
+                self.keep(snapshot, (&loaded, &served, &launch), launched_before, &answers);
+            }
             self.trail.note(&Entry::Case {
                 process,
                 case: timed.case,

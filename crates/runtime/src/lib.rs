@@ -7,8 +7,10 @@
 //! is given. This crate does not know about C, pointers of the host, or how functions are exported: the crate `cuda`
 //! turns what C hands in into slices and numbers.
 
+mod archive;
 mod arrays;
 mod capture;
+mod checks;
 mod clock;
 mod config;
 mod graphs;

@@ -73,7 +73,11 @@ impl Runtime {
     pub fn allocate(&mut self, call: &str, bytes: u64, kind: MemoryKind) -> Result<u64> {
         self.alive()?;
         self.undisturbing()?;
-        self.allocate_now(call, bytes, kind)
+        let address = self.allocate_now(call, bytes, kind)?;
+        if kind != MemoryKind::Pinned {
+            self.note_allocation(call, address, bytes);
+        }
+        Ok(address)
     }
 
     /// Allocates memory of the device in the order of a stream, which disturbs no other.
@@ -96,6 +100,7 @@ impl Runtime {
             let (address, _) = self.context.extent(allocation).map_err(|_| Status::UNKNOWN)?;
             if kind == MemoryKind::Device || self.host.map(address, bytes) {
                 self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes, host: None });
+                self.track(address, bytes, kind);
                 return Ok(address);
             }
             self.context.free(allocation).map_err(|_| Status::UNKNOWN)?;
@@ -108,12 +113,23 @@ impl Runtime {
         if address == 0 {
             return Ok(());
         }
-        self.alive()?;
-        self.undisturbing()?;
+        if self.alive().is_ok() {
+            self.undisturbing()?;
+        }
         self.free_now(address, kinds)
     }
 
     pub(crate) fn free_now(&mut self, address: u64, kinds: &[MemoryKind]) -> Result<()> {
+        let released = self.release(address, kinds);
+        // A device that takes no more work frees nothing, which is no mistake of the program.
+        if released.is_ok() || self.alive().is_err() {
+            self.note_free(address);
+        }
+        released
+    }
+
+    /// The same for memory that the program itself has not freed.
+    pub(crate) fn release(&mut self, address: u64, kinds: &[MemoryKind]) -> Result<()> {
         self.alive()?;
         if self.graphs.memory.contains_key(&address) {
             // Whoever performs its graph again finds it where it was.
@@ -132,6 +148,7 @@ impl Runtime {
             return Err(self.fail(Status::INVALID_VALUE, &format!("free of {address:#x}: {why}")));
         };
         self.owned.remove(&address);
+        self.forget(address);
         self.leave_pool(address);
         if owned.kind != MemoryKind::Device {
             self.host.unmap(address, owned.bytes);
@@ -182,6 +199,7 @@ impl Runtime {
         if let Some(owned) = self.owned.get_mut(&device) {
             (owned.kind, owned.host) = (MemoryKind::Pinned, Some(address));
         }
+        self.forget(device);
         self.registered.insert(address, device);
         Ok(())
     }
@@ -220,8 +238,11 @@ impl Runtime {
 
     /// Copies bytes of the host to the device.
     pub fn write(&mut self, to: u64, bytes: &[u8]) -> Result<()> {
-        let written = self.context.write(to, bytes);
-        written.map_err(|error| self.bad_copy(&error))
+        self.context.write(to, bytes).map_err(|error| self.bad_copy(&error))?;
+        if let Some(written) = self.written() {
+            written.write(to, bytes.len() as u64);
+        }
+        Ok(())
     }
 
     /// Copies bytes of the device to the host.
@@ -237,14 +258,20 @@ impl Runtime {
 
     /// Copies bytes within the device.
     pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        let copied = self.context.copy(to, from, bytes);
-        copied.map_err(|error| self.bad_copy(&error))
+        self.context.copy(to, from, bytes).map_err(|error| self.bad_copy(&error))?;
+        if let Some(written) = self.written() {
+            written.copy(to, from, bytes);
+        }
+        Ok(())
     }
 
     /// Sets memory of the device to a pattern, `count` times.
     pub fn fill(&mut self, to: u64, pattern: &[u8], count: u64) -> Result<()> {
-        let filled = self.context.fill(to, pattern, count);
-        filled.map_err(|error| self.bad_copy(&error))
+        self.context.fill(to, pattern, count).map_err(|error| self.bad_copy(&error))?;
+        if let Some(written) = self.written() {
+            written.write(to, count * pattern.len() as u64);
+        }
+        Ok(())
     }
 
     /// Notes that so many bytes are copied in a stream; who notes it copies them.

@@ -126,6 +126,7 @@ impl Runtime {
     pub fn allocate_from(&mut self, pool: Handle, call: &str, bytes: u64) -> Result<u64> {
         self.pool(pool)?;
         let address = self.allocate_in_order(call, bytes)?;
+        self.note_allocation(call, address, bytes);
         if let Some(of) = self.pools.pools.get_mut(pool) {
             of.used += bytes;
             of.most = of.most.max(of.used);

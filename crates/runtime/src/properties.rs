@@ -182,7 +182,8 @@ impl Runtime {
     pub fn reset(&mut self) -> Result<()> {
         self.alive()?;
         for (address, kind) in self.owned_by_program() {
-            self.free(address, &[kind])?;
+            self.undisturbing()?;
+            self.release(address, &[kind])?;
         }
         for address in self.registered.keys().copied().collect::<Vec<_>>() {
             self.unregister_host(address)?;

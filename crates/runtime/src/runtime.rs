@@ -5,15 +5,19 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use warplens_device::Context;
+use warplens_session::archive::Store;
+use warplens_session::findings::Checks;
 use warplens_session::host;
 use warplens_session::machines::Machine;
 use warplens_session::served;
 use warplens_session::toolchain::Search;
-use warplens_session::trail::{Entry, Trail, environment};
+use warplens_session::trail::{Check, Entry, Trail, environment};
 use warplens_session::transfer::Transfers;
 use warplens_session::{Error, ExecutionOptions};
 
+use crate::archive;
 use crate::arrays::Arrays;
+use crate::checks;
 use crate::clock::Nanoseconds;
 use crate::config::Config;
 use crate::graphs::Graphs;
@@ -74,12 +78,23 @@ pub struct Runtime {
     /// What went wrong last.
     last_words: String,
     said: BTreeSet<String>,
+    pub(crate) checks: Checks,
+    /// Lines with findings that have been said.
+    pub(crate) found: BTreeSet<String>,
+    pub(crate) looks_for_leaks: bool,
+    /// No launch is executed.
+    pub(crate) leaves_out: bool,
+    /// Where launches are kept.
+    pub(crate) store: Option<Store>,
+    /// Launches up to now.
+    pub(crate) launched: u64,
 }
 
 impl Runtime {
     /// A device as a configuration says.
     pub fn new(config: Config, host: Box<dyn HostMemory + Send>) -> Self {
-        let Config { machines, trail, threads, sample, code, virtual_clock } = config;
+        let Config { machines, trail, threads, sample, code, virtual_clock, checks, archive, .. } = config;
+        let (allow_overreads, leaves_out) = (config.allow_overreads, config.leaves_out);
         let limit = host::memory_for_buffers();
         let mut trail = match trail.map(|path| Trail::open(&path)) {
             None => Trail::NONE,
@@ -95,7 +110,8 @@ impl Runtime {
             context: Context::new(64, limit),
             limit,
             properties: Arc::new(Properties::of(&machines[0], limit)),
-            options: served::options(&machines, threads, sample),
+            options: ExecutionOptions { allow_overreads, ..served::options(&machines, threads, sample) },
+            leaves_out,
             search: Search { code, ..Search::from_environment() },
             modules: Table::new(1),
             functions: Table::new(2),
@@ -126,6 +142,11 @@ impl Runtime {
             sticky: None,
             last_words: String::new(),
             said: BTreeSet::new(),
+            looks_for_leaks: checks.contains(&Check::Leaks),
+            checks: checks::of(&checks),
+            found: BTreeSet::new(),
+            store: archive::open(archive),
+            launched: 0,
         }
     }
 
@@ -276,6 +297,10 @@ pub(crate) mod tests {
                 sample: None,
                 code: warplens_session::toolchain::CodeKind::default(),
                 virtual_clock: false,
+                allow_overreads: false,
+                leaves_out: false,
+                checks: Vec::new(),
+                archive: None,
             },
             Box::new(NoMemory),
         )

@@ -7,10 +7,12 @@ use std::time::Instant;
 use warplens_base::nearest;
 
 use warplens_base::IdMap;
+use warplens_check::Watcher;
 use warplens_device::{Context, Kernel, MAX_SHARED_BYTES, ModuleHandle};
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_isa::OpaqueType;
+use warplens_stats::{Recorder, Tracer};
 use warplens_trace::Observer;
 
 use crate::generation::{Differing, Generation};
@@ -106,11 +108,35 @@ impl ExecutionOptions {
     }
 }
 
+impl ExecutionOptions {
+    /// The same for launches that nobody traces: descriptions of GPUs take longer to copy than a small launch takes to run.
+    pub(crate) fn untraced(&self) -> Self {
+        let Self { threads, budget, launch_budget, walk_budget, allow_unsupported, allow_overreads, .. } = *self;
+        Self {
+            threads,
+            budget,
+            launch_budget,
+            walk_budget,
+            allow_unsupported,
+            allow_overreads,
+            extent: self.extent.clone(),
+            full_limit: self.full_limit,
+            statics: self.statics.clone(),
+            traced_for: Vec::new(),
+            trace_limits: self.trace_limits,
+            generations: self.generations.clone(),
+        }
+    }
+}
+
 impl Default for ExecutionOptions {
     fn default() -> Self {
         Self::new()
     }
 }
+
+/// Who counts a launch, and who traces it.
+pub type Counters = (Option<Recorder>, Option<Tracer>);
 
 /// Launches with their memory.
 pub struct Execution<'p> {
@@ -132,6 +158,8 @@ pub struct Execution<'p> {
     foreign_bytes: u64,
     /// What stopped the last launch that failed.
     fault: Option<exec::ExecError>,
+    /// Who looks at the accesses of the launches.
+    watcher: Option<Watcher>,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -206,12 +234,19 @@ impl<'p> Execution<'p> {
         Self::of_plan(program, kernels, plan, options)
     }
 
-    /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
+    /// Runs as a generation.
     pub fn on(mut self, generation: Generation) -> Self {
+        self.become_of(generation);
+        self
+    }
+
+    /// Runs as a generation from here on. The run of the newest one that is asked for may serve all, the others serve
+    /// themselves.
+    pub(crate) fn become_of(&mut self, generation: Generation) {
         if self.options.generations.first() != Some(&generation) {
             self.options.traced_for.retain(|machine| Generation::of(machine.cc) == generation);
         }
-        Self { generation, ..self }
+        self.generation = generation;
     }
 
     /// Fills the memory for launches that are bound already.
@@ -249,6 +284,7 @@ impl<'p> Execution<'p> {
             overreads: 0,
             foreign_bytes: 0,
             fault: None,
+            watcher: None,
         })
     }
 
@@ -275,7 +311,18 @@ impl<'p> Execution<'p> {
             overreads: 0,
             foreign_bytes,
             fault: None,
+            watcher: None,
         }
+    }
+
+    /// Lets somebody look at the accesses of the launches from here on.
+    pub(crate) fn watch(&mut self, watcher: Option<Watcher>) {
+        self.watcher = watcher;
+    }
+
+    /// Who looked at the launches; none where one of them failed.
+    pub(crate) fn take_watcher(&mut self) -> Option<Watcher> {
+        self.watcher.take()
     }
 
     /// The device, what kernels printed on it, and what stopped a launch.
@@ -355,10 +402,42 @@ impl<'p> Execution<'p> {
         // The time was spent all the same.
         self.emulation = Emulation { seconds: self.emulation.seconds, ..emulation };
         self.output.truncate(output);
+        self.watcher.iter_mut().for_each(Watcher::restart);
+    }
+
+    /// Runs CTAs of a launch, all of them without a list, and lets them be counted and traced.
+    pub fn count(
+        &mut self,
+        launch: (usize, &Kernel),
+        parts: &mut exec::Parts,
+        schedule: exec::Schedule,
+        ctas: Option<Vec<u32>>,
+        counters: Counters,
+        progress: &Progress,
+    ) -> Result<(Counters, exec::LaunchSummary)> {
+        let observer = (counters, self.watcher.take());
+        let ((counters, watcher), summary) = self.observed(launch, parts, schedule, ctas, observer, progress)?;
+        self.watcher = watcher;
+        Ok((counters, summary))
     }
 
     /// Runs CTAs of a launch, all of them without a list.
-    pub fn run<O: Observer + Sync>(
+    pub fn run(
+        &mut self,
+        launch: (usize, &Kernel),
+        parts: &mut exec::Parts,
+        schedule: exec::Schedule,
+        ctas: Option<Vec<u32>>,
+        progress: &Progress,
+    ) -> Result<exec::LaunchSummary> {
+        if self.watcher.is_some() {
+            // Kernels are compiled for two observers only: this one watches alone.
+            return Ok(self.count(launch, parts, schedule, ctas, (None, None), progress)?.1);
+        }
+        Ok(self.observed(launch, parts, schedule, ctas, (), progress)?.1)
+    }
+
+    fn observed<O: Observer + Sync>(
         &mut self,
         (number, prepared): (usize, &Kernel),
         parts: &mut exec::Parts,
@@ -614,7 +693,7 @@ pub fn run(
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
         let mut parts = execution.parts(number, &prepared);
-        let ((), summary) = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
+        let summary = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, progress)?;
         races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
     support.overreads = execution.overreads;

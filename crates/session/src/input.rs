@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::files;
 use warplens_base::error::{Error, Result};
 
+/// The index of an archive, in its folder.
+pub(crate) const ARCHIVE_INDEX: &str = "index.json";
+
 /// What an input is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -27,6 +30,8 @@ pub enum InputKind {
     NsightCsv,
     /// A report of Nsight Compute.
     NsightReport,
+    /// Launches of a program that were kept: a folder with an index.
+    Archive,
     /// A launch file whose launches name their inputs.
     Script,
     /// An execution trace.
@@ -50,6 +55,7 @@ impl InputKind {
             Self::VisualProfilerLog => "a log of the CUDA Visual Profiler",
             Self::NsightCsv => "a CSV table of Nsight Compute",
             Self::NsightReport => "a report of Nsight Compute",
+            Self::Archive => "an archive of launches",
             Self::Script => "a script of launches",
             Self::Trace => "a trace",
             Self::OtherText => "text that is neither PTX nor CUDA C++",
@@ -85,8 +91,35 @@ impl Input {
                 files::read_stdin().map_err(|error| Error::input(format!("cannot read standard input: {error}")))?;
             return Self::new("<stdin>", None, bytes);
         }
+        if let Some(archive) = Self::archive(path)? {
+            return Ok(archive);
+        }
         let bytes = files::read(path).map_err(|error| read_error(path, &error))?;
         Self::new(&path.to_string_lossy(), Some(path.to_owned()), bytes)
+    }
+
+    /// A folder with an index of launches, or `FOLDER#NUMBER` for one of them.
+    fn archive(path: &Path) -> Result<Option<Self>> {
+        let name = path.to_string_lossy().into_owned();
+        let (folder, number) = match name.rsplit_once('#') {
+            Some((folder, number)) if !path.exists() => (PathBuf::from(folder), Some(number)),
+            _ => (path.to_owned(), None),
+        };
+        let index = folder.join(ARCHIVE_INDEX);
+        if !folder.is_dir() || number.is_none() && !index.is_file() {
+            return Ok(None);
+        }
+        if let Some(number) = number.filter(|number| number.parse::<usize>().is_err()) {
+            return Err(Error::usage(format!("{name}: `{number}` is no number of a launch")));
+        }
+        let bytes = files::read(&index).map_err(|error| read_error(&index, &error))?;
+        Ok(Some(Self { name, path: Some(folder), kind: InputKind::Archive, bytes }))
+    }
+
+    /// The number of the launch that an archive is asked for, if it is one alone.
+    pub(crate) fn launch_number(&self) -> Option<usize> {
+        let folder = self.path.as_ref()?.to_string_lossy();
+        self.name.strip_prefix(&*folder)?.strip_prefix('#')?.parse().ok()
     }
 
     /// An input from bytes.
@@ -115,6 +148,8 @@ impl Input {
                 error.with_help("`warplens predict` and `warplens profile` read it; nothing in it can be executed")
             }
             InputKind::Script => error.with_help("`warplens predict` and `warplens profile` read it"),
+            InputKind::Archive => error
+                .with_help("verbs that ask about a launch read it, such as `warplens predict` and `warplens explain`"),
             InputKind::OtherText => error.with_help("PTX has .version and .target directives; CUDA C++ is named *.cu"),
             _ => error,
         }

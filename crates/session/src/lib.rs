@@ -4,9 +4,11 @@
 //! [`Error`], grouped by who has to act. This crate reads files and runs compilers; it does not know about terminals,
 //! formats or flags.
 
+pub mod archive;
 pub mod execution;
 mod failure;
 pub mod files;
+pub mod findings;
 pub mod generation;
 pub mod hardware;
 pub mod host;

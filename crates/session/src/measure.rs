@@ -9,7 +9,7 @@ use warplens_sim::traces::Traces;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder, TraceRequest, Tracer};
 use warplens_trace::{Clusters, CtaId, Observer as _};
 
-use crate::execution::{self, Execution, ExecutionOptions, Extent, check_listed, chosen};
+use crate::execution::{self, Counters, Execution, ExecutionOptions, Extent, check_listed, chosen};
 use crate::machines::ComputeCapability;
 use crate::measurement::{Emulation, Measurement, Support};
 use crate::program::{self, Other, Program};
@@ -229,7 +229,7 @@ fn some_ctas(
     let first = watched.clusters.whole([ctas[0]]);
     let observer = (Some(all), watched.tracer(|need| need.first(&first)));
     let ((recorder, tracer), summary) =
-        execution.run(launch, &mut parts, any, Some(first.clone()), observer, progress)?;
+        execution.count(launch, &mut parts, any, Some(first.clone()), observer, progress)?;
     let cost = trace::Cost::new(&summary, watched.clusters.n_ctas(), tracer.as_ref());
     let request = watched.need.as_mut().map(|need| need.among(&ctas, cost)).unwrap_or_default();
     let others = without(ctas, &first);
@@ -237,7 +237,7 @@ fn some_ctas(
         return Ok(observed((recorder, tracer), summary.race));
     }
     let observer = (recorder, tracer.map(|tracer| tracer.continued(request)));
-    let (observer, summary) = execution.run(launch, &mut parts, any, Some(others), observer, progress)?;
+    let (observer, summary) = execution.count(launch, &mut parts, any, Some(others), observer, progress)?;
     Ok(observed(observer, summary.race))
 }
 
@@ -254,11 +254,11 @@ fn all_at_once(
     let tracer = watched.tracer(trace::Need::whole);
     let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
     let mut parts = execution.parts(number, prepared);
-    let (observer, summary) = execution.run((number, prepared), &mut parts, schedule, None, observer, progress)?;
+    let (observer, summary) = execution.count((number, prepared), &mut parts, schedule, None, observer, progress)?;
     Ok(observed(observer, summary.race))
 }
 
-fn observed((recorder, tracing): (Option<Recorder>, Option<Tracer>), race: Option<exec::Race>) -> Observed {
+fn observed((recorder, tracing): Counters, race: Option<exec::Race>) -> Observed {
     Observed { recorder: recorder.expect("it was handed in"), tracing, race }
 }
 
@@ -303,7 +303,7 @@ fn in_parts(
     let start = clusters.whole([0]);
     progress.total.fetch_add(start.len() as u64, Ordering::Relaxed);
     let observer = (Some(among_all), watched.tracer(|need| need.first(&start)));
-    let ((first, tracer), cost) = execution.run(launch, parts, any, Some(start.clone()), observer, progress)?;
+    let ((first, tracer), cost) = execution.count(launch, parts, any, Some(start.clone()), observer, progress)?;
     let limit = execution.options().full_limit;
     let part = match extent {
         Extent::Full => None,
@@ -322,24 +322,24 @@ fn in_parts(
     all.merge(first.expect("it was handed in"));
     let observer = (Some(all), tracer.map(|tracer| tracer.continued(request)));
     let ((recorder, mut tracer), summary) =
-        execution.run(launch, parts, any, Some(without(ctas.clone(), &start)), observer, progress)?;
+        execution.count(launch, parts, any, Some(without(ctas.clone(), &start)), observer, progress)?;
     let mut race = summary.race;
     if race.is_none() && !more.is_empty() {
         let observer = (None::<Recorder>, tracer);
-        let (observer, summary) = execution.run(launch, parts, any, Some(more.clone()), observer, progress)?;
+        let (observer, summary) = execution.count(launch, parts, any, Some(more.clone()), observer, progress)?;
         (tracer, race) = (observer.1, summary.race);
     }
     if race.is_none() && is_part && *extent == Extent::Counted {
         let executed = clusters.whole(ctas.iter().chain(&more).copied());
         let rest = without((0..watched.n_ctas).collect(), &executed);
         progress.total.fetch_add(rest.len() as u64, Ordering::Relaxed);
-        race = execution.run(launch, parts, any, Some(rest), (), progress)?.1.race;
+        race = execution.run(launch, parts, any, Some(rest), progress)?.race;
     } else if race.is_none() && is_part && parts.exchange_data() {
         // CTAs that lie apart may have nothing to do with each other where neighbours race.
         let mut neighbours = clusters.whole(neighbours(execution.grid(launch.0)));
         neighbours.retain(|cta| ctas.binary_search(cta).is_err() && more.binary_search(cta).is_err());
         progress.total.fetch_add(neighbours.len() as u64, Ordering::Relaxed);
-        race = execution.run(launch, parts, any, Some(neighbours), (), progress)?.1.race;
+        race = execution.run(launch, parts, any, Some(neighbours), progress)?.race;
     }
     Ok(observed((recorder, tracer), race))
 }

@@ -18,6 +18,6 @@ mod words;
 mod write;
 
 pub use origin::{emulation, origin, race, support};
-pub use read::document_of;
 pub(crate) use read::read;
+pub use read::{document_of, read_registers_basis};
 pub use write::{counts, document, launch, registers_basis};

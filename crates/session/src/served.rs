@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use warplens_device::{Context, Kernel, ModuleHandle};
+use warplens_device::{Context, Kernel, Marks, ModuleHandle};
 use warplens_exec::{AccessFault, ExecError, LaunchSummary, Schedule};
 use warplens_ir::FunctionId;
 pub use warplens_ir::Parameter;
@@ -14,6 +14,7 @@ use warplens_stats::Counting;
 
 use crate::execution::{Execution, ExecutionOptions, Extent, FULL_LIMIT};
 use crate::failure;
+use crate::findings::{Checks, Finding, OrderedOf, Watched};
 use crate::generation::Generation;
 use crate::machines::Machine;
 use crate::measure;
@@ -21,8 +22,10 @@ use crate::measurement::{Emulation, Measurement};
 use crate::predict::Choice;
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::race::Race;
 use crate::registers::{self, Registers};
-use crate::toolchain::Search;
+use crate::runs::Ran;
+use crate::toolchain::{CodeKind, Search};
 use warplens_base::error::{Error, ErrorKind, Result};
 
 /// Device code that a program brings.
@@ -38,29 +41,53 @@ pub enum Code {
 pub struct Loaded {
     program: Program,
     module: ModuleHandle,
+    ordered: OrderedOf,
+    /// What it was read from, and the target for which machine code was made of it.
+    code: Code,
+    assembled_for: Option<String>,
+    /// Where it was placed.
+    marks: Marks,
 }
 
 impl Loaded {
-    /// Reads code, links what was compiled in parts, and places its variables in memory. PTX is assembled for `machine`
+    /// Reads code, links what was compiled in parts, and places its variables in memory. PTX is assembled for `target`
     /// where the search asks for machine code.
-    pub fn new(context: &mut Context, name: &str, code: Code, (machine, search): (&Machine, &Search)) -> Result<Self> {
-        let program = match code {
-            Code::Machine(bytes) => Program::from_cubin(name, &bytes)?,
-            Code::Ptx(mut texts) => {
-                let program = match texts.len() {
-                    1 => Program::from_ptx(name, texts.remove(0))?,
-                    _ => Program::linked(name, texts)?,
+    pub fn new(context: &mut Context, name: &str, code: Code, (target, search): (&str, &Search)) -> Result<Self> {
+        let program = match &code {
+            Code::Machine(bytes) => Program::from_cubin(name, bytes)?,
+            Code::Ptx(texts) => {
+                let program = match texts.as_slice() {
+                    [text] => Program::from_ptx(name, text.clone())?,
+                    texts => Program::linked(name, texts.to_vec())?,
                 };
-                program.in_code(&machine.cc.target(), search)?
+                program.in_code(target, search)?
             }
         };
+        let is_assembled = matches!(code, Code::Ptx(_)) && search.code == CodeKind::Machine;
+        let assembled_for = is_assembled.then(|| target.to_owned());
+        let marks = context.marks();
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
-        Ok(Self { program, module })
+        Ok(Self { program, module, ordered: OrderedOf::default(), code, assembled_for, marks })
     }
 
     /// Its handle on the device.
     pub fn module(&self) -> ModuleHandle {
         self.module
+    }
+
+    /// What it was read from.
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// The target for which machine code was made of its PTX.
+    pub(crate) fn assembled_for(&self) -> Option<&str> {
+        self.assembled_for.as_deref()
+    }
+
+    /// Where its variables, its constants and its functions begin.
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks
     }
 
     /// What was loaded.
@@ -142,6 +169,8 @@ pub struct Done<T> {
     pub result: T,
     /// What the kernel printed.
     pub printed: Vec<u8>,
+    /// What checks found.
+    pub findings: Vec<Finding>,
 }
 
 /// Work of a launch: what repeats when a launch repeats.
@@ -171,14 +200,25 @@ pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> Exe
 impl Served {
     /// The kernel of a module with this name, as PTX has it; none where there is no such kernel.
     pub fn new(context: &mut Context, loaded: &Loaded, name: &str, search: &Search) -> Result<Option<Self>> {
-        let Loaded { program, module } = loaded;
-        let found = program.module.kernels().find(|(_, kernel)| kernel.name == name).map(|(id, _)| id);
-        let Some(kernel) = found else { return Ok(None) };
+        let program = &loaded.program;
+        let Some(kernel) = kernel_named(program, name) else { return Ok(None) };
+        let registers = registers::of(program, kernel, None, search)?;
+        Self::with_registers(context, loaded, name, registers)
+    }
+
+    /// The same with registers that are known.
+    pub(crate) fn with_registers(
+        context: &mut Context,
+        loaded: &Loaded,
+        name: &str,
+        registers: Registers,
+    ) -> Result<Option<Self>> {
+        let Loaded { program, module, .. } = loaded;
+        let Some(kernel) = kernel_named(program, name) else { return Ok(None) };
         let on_device = |error| failure::of_device(program, &error);
         let handle = context.kernel_of(*module, kernel).map_err(on_device)?;
         let prepared = context.prepare(handle).map_err(on_device)?;
         let static_shared = prepared.program().static_shared_bytes();
-        let registers = registers::of(program, kernel, None, search)?;
         Ok(Some(Self { kernel, name: KernelName::new(name), prepared, registers, static_shared }))
     }
 
@@ -190,6 +230,11 @@ impl Served {
     /// Registers per thread.
     pub fn registers(&self) -> u32 {
         self.registers.0
+    }
+
+    /// Registers per thread, and where that number comes from.
+    pub(crate) fn registers_with_basis(&self) -> Registers {
+        self.registers
     }
 
     /// Bytes of shared memory that its variables take.
@@ -213,11 +258,31 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
+        (options, checks): (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Measurement>, Stopped> {
-        self.execute(context, loaded, launch, options, |execution| {
-            measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())
+        self.execute(context, loaded, launch, (options.clone(), checks), |execution| {
+            let measurement = measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())?;
+            let race = measurement.race.clone();
+            Ok((measurement, race))
         })
+    }
+
+    /// Executes a launch and counts it as a generation of GPUs does.
+    pub(crate) fn ran(
+        &self,
+        (context, loaded): (&mut Context, &Loaded),
+        launch: &ServedLaunch,
+        (options, generation): (&ExecutionOptions, Generation),
+        counting: Counting,
+        progress: &Progress,
+    ) -> Result<Ran> {
+        let options = (options.clone(), &mut Checks::default());
+        let done = self.execute(context, loaded, launch, options, |execution| {
+            execution.become_of(generation);
+            let measurement = measure::one(execution, 0, counting, self.registers, progress)?;
+            Ok((Ran { measurements: vec![measurement], differing: execution.differing() }, None))
+        });
+        done.map(|done| done.result).map_err(|stopped| stopped.error)
     }
 
     /// Executes a launch.
@@ -226,15 +291,16 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
+        (options, checks): (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Work>, Stopped> {
-        self.execute(context, loaded, launch, options, |execution| {
+        self.execute(context, loaded, launch, (options.untraced(), checks), |execution| {
             let progress = Progress::default();
             let mut parts = execution.parts(0, &self.prepared);
             let launch = (0, &self.prepared);
-            let ((), summary) = execution.run(launch, &mut parts, Schedule::Any, None, (), &progress)?;
-            let LaunchSummary { warp_instructions, thread_instructions, .. } = summary;
-            Ok(Work { warp_instructions, thread_instructions })
+            let summary = execution.run(launch, &mut parts, Schedule::Any, None, &progress)?;
+            let LaunchSummary { warp_instructions, thread_instructions, race, .. } = summary;
+            let race = race.map(|race| Race::new(execution.program, &race));
+            Ok((Work { warp_instructions, thread_instructions }, race))
         })
     }
 
@@ -243,8 +309,8 @@ impl Served {
         context: &mut Context,
         loaded: &Loaded,
         launch: &ServedLaunch,
-        options: &ExecutionOptions,
-        work: impl FnOnce(&mut Execution<'_>) -> Result<T>,
+        (options, checks): (ExecutionOptions, &mut Checks),
+        work: impl FnOnce(&mut Execution<'_>) -> Result<(T, Option<Race>)>,
     ) -> std::result::Result<Done<T>, Stopped> {
         self.check(launch)?;
         let planned = PlannedLaunch {
@@ -262,12 +328,21 @@ impl Served {
         let owned = std::mem::replace(context, Context::new(64, 0));
         let on = (owned, loaded.module);
         let (kernel, program) = (self.kernel, &loaded.program);
-        let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options.clone());
+        let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options);
+        execution.watch(checks.watcher(&program.module, &loaded.ordered));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&mut execution)));
+        let watcher = execution.take_watcher();
         let (owned, printed, fault) = execution.into_context();
         *context = owned;
         match result {
-            Ok(Ok(result)) => Ok(Done { result, printed }),
+            Ok(Ok((result, race))) => {
+                let found = watcher.map(|watcher| watcher.finish(&mut checks.written)).unwrap_or_default();
+                let watched = Watched { program, context, grid: launch.grid, block: launch.block };
+                let race = race.filter(|_| checks.races);
+                let findings = found.iter().map(|found| watched.found(found));
+                let findings = findings.chain(race.iter().map(|race| watched.race(race))).collect();
+                Ok(Done { result, printed, findings })
+            }
             Ok(Err(error)) => Err(Stopped { stop: stop(fault.as_ref(), &error), error }),
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -290,6 +365,10 @@ impl Served {
         }
         Ok(())
     }
+}
+
+fn kernel_named(program: &Program, name: &str) -> Option<FunctionId> {
+    program.module.kernels().find(|(_, kernel)| kernel.name == name).map(|(id, _)| id)
 }
 
 /// The work of a launch that was counted.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use warplens_stats::{Count, Counting, RegistersBasis};
 
+use crate::archive::{Archive, Archived};
 use crate::execution::ExecutionOptions;
 use crate::failure;
 use crate::import;
@@ -30,6 +31,8 @@ pub enum Source {
         /// The launches, in order.
         launches: Vec<Launch>,
     },
+    /// Launches that were kept, to be executed again.
+    Archived(Vec<Archived>),
     /// Launches that were counted before.
     Counted(Vec<Measurement>),
 }
@@ -52,6 +55,9 @@ pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
     let input = request.input;
     if input.kind == InputKind::Script {
         return script(request, search);
+    }
+    if input.kind == InputKind::Archive {
+        return Ok(vec![archived(request)?]);
     }
     if input.kind.is_counted() {
         if let Some(file) = request.launch_file {
@@ -93,10 +99,28 @@ pub fn gather(
                 }
                 measurements.extend(measure(&program, &launches, options.clone(), counting, search, progress)?);
             }
+            Source::Archived(launches) => {
+                for launch in launches {
+                    measurements.extend(launch.measure(options, counting, search, progress)?);
+                }
+            }
             Source::Counted(counted) => measurements.extend(counted),
         }
     }
     Ok(measurements)
+}
+
+/// The launches of an archive that are asked for. Everything about them is known.
+fn archived(request: &Request<'_>) -> Result<Source> {
+    let Request { input, launch_file, flags, .. } = request;
+    let kernel = flags.kernel.as_deref();
+    if launch_file.is_some() || !(Launch { kernel: None, ..flags.clone() }).is_empty() {
+        let what = format!("{} is {}: only -k chooses among them", input.name, input.kind.name());
+        return Err(Error::usage(what));
+    }
+    let folder = input.path.as_deref().unwrap_or(Path::new(""));
+    let archive = Archive::read(&folder.to_string_lossy(), folder, &input.text())?;
+    Ok(Source::Archived(archive.launches(input.launch_number(), kernel)?))
 }
 
 fn script(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use warplens_document::archive::ArchivedLaunch;
 
 /// The environment by which the command tells the library inside of the program what to do.
 pub mod environment {
@@ -23,6 +24,18 @@ pub mod environment {
     pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
     /// The name of the code that is executed.
     pub const CODE: &str = "WARPLENS_EXEC_CODE";
+    /// The folder in which launches are kept.
+    pub const RECORD: &str = "WARPLENS_EXEC_RECORD";
+    /// Most bytes that it may take.
+    pub const RECORD_LIMIT: &str = "WARPLENS_EXEC_RECORD_LIMIT";
+    /// [`YES`] where loads may go beyond the end of an allocation.
+    pub const OVERREADS: &str = "WARPLENS_EXEC_OVERREADS";
+    /// [`YES`] where no launch is executed.
+    pub const LEAVE_OUT: &str = "WARPLENS_EXEC_LEAVE_OUT";
+    /// See [`OVERREADS`] and [`LEAVE_OUT`].
+    pub const YES: &str = "yes";
+    /// A comma list of checks.
+    pub const CHECKS: &str = "WARPLENS_EXEC_CHECK";
     /// See [`CLOCK`].
     pub const VIRTUAL: &str = "virtual";
 }
@@ -70,6 +83,11 @@ pub enum Entry {
         /// Where it lies on the clock of the first GPU.
         place: Place,
     },
+    /// A launch that was not executed, of which nothing is known.
+    Omitted {
+        /// Number of the process.
+        process: u32,
+    },
     /// Bytes that were copied or set.
     Copy {
         /// Number of the process.
@@ -90,6 +108,55 @@ pub enum Entry {
         /// Its name.
         function: String,
     },
+    /// A check found something in a launch.
+    Finding {
+        /// Number of the process.
+        process: u32,
+        /// Which check.
+        check: Check,
+        /// The kernel, as PTX has it.
+        kernel: String,
+        /// The line of its code.
+        place: String,
+        /// What happens there, with an example.
+        message: String,
+        /// How often it happened.
+        count: u64,
+    },
+    /// A launch was kept.
+    Archived {
+        /// Number of the process.
+        process: u32,
+        /// The launch.
+        launch: Box<ArchivedLaunch>,
+    },
+    /// A launch was to be kept, and was not.
+    LeftOut {
+        /// Number of the process.
+        process: u32,
+        /// The kernel, as PTX has it.
+        kernel: String,
+        /// Why.
+        reason: String,
+    },
+    /// Memory of the device was allocated; written where leaks are looked for.
+    Allocated {
+        /// Number of the process.
+        process: u32,
+        /// First address.
+        address: u64,
+        /// How much.
+        bytes: u64,
+        /// The call that made it.
+        name: String,
+    },
+    /// It was freed.
+    Freed {
+        /// Number of the process.
+        process: u32,
+        /// First address.
+        address: u64,
+    },
     /// A launch or a call stopped the device.
     Failure {
         /// Number of the process.
@@ -97,6 +164,37 @@ pub enum Entry {
         /// What was said of it.
         message: String,
     },
+}
+
+/// What programs are checked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Accesses to the same bytes that nothing orders.
+    Races,
+    /// Reads of memory that nothing wrote.
+    Uninitialised,
+    /// Memory that is not freed.
+    Leaks,
+}
+
+impl Check {
+    /// All checks.
+    pub const ALL: [Self; 3] = [Self::Races, Self::Uninitialised, Self::Leaks];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Races => "races",
+            Self::Uninitialised => "uninitialised",
+            Self::Leaks => "leaks",
+        }
+    }
+
+    /// The check of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|check| check.name() == name)
+    }
 }
 
 /// What was predicted for a GPU.

@@ -153,7 +153,8 @@ impl Walker<'_> {
             self.footprint.unknown(kind, scattered, lane_bytes);
         }
         let mask = ActiveMask(known | scattered);
-        let access = Access { space, kind, element_bytes, elements, mask, addresses: (&addresses).into() };
+        let (addresses, unchanged) = ((&addresses).into(), ActiveMask::EMPTY);
+        let access = Access { space, kind, element_bytes, elements, mask, addresses, unchanged };
         self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access, &self.region, &address.dependence);
     }
 

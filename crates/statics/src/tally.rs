@@ -97,7 +97,7 @@ impl Tally {
         if access.kind != AccessKind::Load && !region.keeps_modulo(dependence, PHASE_BYTES) {
             let Part { recorder, cta, .. } = self.part(weight);
             recorder.follow_store(cta, warp, pc, access);
-            let &Access { space, kind, element_bytes, elements, mask, addresses } = access;
+            let &Access { space, kind, element_bytes, elements, mask, addresses, .. } = access;
             let (addresses, dependence) = (addresses.all(), *dependence);
             self.moving.push(Moving { weight, pc, space, kind, element_bytes, elements, mask, addresses, dependence });
             return;
@@ -112,7 +112,8 @@ impl Moving {
     fn record(&self, by: i64, recorder: &mut Recorder, cta: &mut CtaRecord) {
         let addresses = self.addresses.map(|address| address.wrapping_add_signed(by));
         let &Self { space, kind, element_bytes, elements, mask, .. } = self;
-        let access = Access { space, kind, element_bytes, elements, mask, addresses: (&addresses).into() };
+        let (addresses, unchanged) = ((&addresses).into(), ActiveMask::EMPTY);
+        let access = Access { space, kind, element_bytes, elements, mask, addresses, unchanged };
         recorder.access(cta, WarpIndex(0), self.pc, &access);
     }
 }

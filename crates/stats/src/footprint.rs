@@ -723,8 +723,9 @@ mod tests {
         for base in bases {
             let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| base + 4 * lane as u64);
             let (space, kind) = (StateSpace::Global, AccessKind::Load);
-            let mask = ActiveMask::FULL;
-            open.touch(&Access { space, kind, element_bytes: 4, elements: 1, mask, addresses: (&addresses).into() });
+            let (mask, unchanged) = (ActiveMask::FULL, ActiveMask::EMPTY);
+            let addresses = (&addresses).into();
+            open.touch(&Access { space, kind, element_bytes: 4, elements: 1, mask, addresses, unchanged });
         }
         open.close()
     }

@@ -17,6 +17,7 @@ fn a_bulk_copy_of_one_lane_keeps_the_requests_of_all_its_places() {
         elements: 4,
         mask,
         addresses: (&addresses).into(),
+        unchanged: ActiveMask::EMPTY,
     };
     tracer.block(&mut cta, WarpIndex(0), BlockId(0), ActiveMask::FULL);
     tracer.block(&mut cta, WarpIndex(0), BlockId(1), ActiveMask(1));

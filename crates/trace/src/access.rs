@@ -50,6 +50,9 @@ pub struct Access<'a> {
     /// constant, parameter and shared addresses count from the start of their space, local ones from the start of the
     /// thread's own local memory. Those of barriers in memory say what these are told ([`Told`](crate::Told)).
     pub addresses: Addresses<'a>,
+    /// Lanes of a store to shared memory that leave what stands there; empty unless the observer
+    /// [wants](crate::Observer::wants_values) to know.
+    pub unchanged: ActiveMask,
 }
 
 impl Access<'_> {

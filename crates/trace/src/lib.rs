@@ -23,7 +23,7 @@ pub use clusters::Clusters;
 pub use code::{Chain, Code, IntegerLanes, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
-pub use observer::{CtaId, Observer, WarpIndex};
+pub use observer::{CtaId, Observer, Synchronized, WarpIndex};
 pub use told::Told;
 pub use warp_trace::{CtaTrace, Cursor, Lanes, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
 

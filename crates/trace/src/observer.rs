@@ -12,6 +12,25 @@ define_id! {
     pub struct WarpIndex("w");
 }
 
+/// Warps of a CTA that have waited for others, so that what the others did before comes before what they do now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Synchronized {
+    /// A barrier of the CTA, or of its cluster, is complete. Each mask has a bit for each warp.
+    Barrier {
+        /// Warps that have come, or have exited.
+        arrived: u32,
+        /// Warps that go on behind it.
+        released: u32,
+    },
+    /// A warp goes on behind a phase of a barrier in memory.
+    Phase {
+        /// The warp.
+        warp: WarpIndex,
+        /// The barrier, in shared memory.
+        address: u64,
+    },
+}
+
 /// Receives the events of an execution.
 ///
 /// One observer serves all CTAs that a host thread runs, one after the other or taking turns: what it must keep apart
@@ -54,6 +73,16 @@ pub trait Observer: Sized + Send {
 
     /// Progress depended on the order in which warps, paths or CTAs were run: counts may differ from run to run.
     fn order_dependent(&mut self, cta: &mut Self::Cta, pc: Pc);
+
+    /// Warps have waited for others. Only who looks for races listens.
+    #[inline]
+    fn synchronized(&mut self, _cta: &mut Self::Cta, _event: Synchronized) {}
+
+    /// Whether stores are compared with what stands where they go, which takes time.
+    #[inline]
+    fn wants_values(&self) -> bool {
+        false
+    }
 }
 
 /// The observer that records nothing and costs nothing.
@@ -123,6 +152,17 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.order_dependent(&mut cta.0, pc);
         self.1.order_dependent(&mut cta.1, pc);
     }
+
+    #[inline]
+    fn synchronized(&mut self, cta: &mut Self::Cta, event: Synchronized) {
+        self.0.synchronized(&mut cta.0, event);
+        self.1.synchronized(&mut cta.1, event);
+    }
+
+    #[inline]
+    fn wants_values(&self) -> bool {
+        self.0.wants_values() || self.1.wants_values()
+    }
 }
 
 /// An observer that may be left out.
@@ -183,5 +223,17 @@ impl<A: Observer> Observer for Option<A> {
         if let (Some(observer), Some(cta)) = (self, cta) {
             observer.order_dependent(cta, pc);
         }
+    }
+
+    #[inline]
+    fn synchronized(&mut self, cta: &mut Self::Cta, event: Synchronized) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.synchronized(cta, event);
+        }
+    }
+
+    #[inline]
+    fn wants_values(&self) -> bool {
+        self.as_ref().is_some_and(A::wants_values)
     }
 }

@@ -16,6 +16,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-trace", 2),
     ("warplens-ptx", 3),
     ("warplens-exec", 3),
+    ("warplens-check", 3),
     ("warplens-codegen", 3),
     ("warplens-launch", 3),
     ("warplens-native", 3),

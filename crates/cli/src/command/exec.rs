@@ -13,7 +13,11 @@ use warplens_base::{Keep, visible};
 use warplens_question::exec::Account;
 use warplens_question::exec::program::{self, Linked};
 use warplens_report::{document, render, view};
-use warplens_session::trail::environment::{CLOCK, CODE, GPUS, SAMPLE, THREADS, TRAIL, VIRTUAL};
+use warplens_session::archive::Folder;
+use warplens_session::trail::Check;
+use warplens_session::trail::environment::{
+    CHECKS, CLOCK, CODE, GPUS, LEAVE_OUT, OVERREADS, RECORD, RECORD_LIMIT, SAMPLE, THREADS, TRAIL, VIRTUAL, YES,
+};
 use warplens_session::{Error, machines, trail};
 
 use super::{Document, Outcome};
@@ -52,6 +56,38 @@ pub(crate) struct ExecFlags {
         help_heading = "Execution"
     )]
     sample: Option<u64>,
+    /// Look for mistakes that stop no program, in a comma list
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        conflicts_with = "sample",
+        help_heading = "Execution"
+    )]
+    check: Vec<Checked>,
+    /// End with exit code 3 where a check found something or an access was refused, and the program itself ended with 0
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Execution")]
+    fail_on: Option<FailOn>,
+    /// Keep the launches that are simulated in DIR, with the memory that they can reach: other verbs read it
+    #[arg(long, value_name = "DIR", conflicts_with = "sample", help_heading = "Output")]
+    record: Option<PathBuf>,
+    /// Bytes that the archive may take on disk
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "4G",
+        value_parser = parse_size,
+        requires = "record",
+        help_heading = "Output"
+    )]
+    record_limit: u64,
+    /// Let loads read zeros behind the end of an allocation, up to the end of the 2 MiB that a GPU maps
+    #[arg(long, help_heading = "Execution")]
+    allow_overreads: bool,
+    /// Execute no launch: shows whether the program itself notices that its results are wrong
+    #[arg(long, conflicts_with_all = ["sample", "check", "record"], help_heading = "Execution")]
+    leave_out_launches: bool,
     #[command(flatten)]
     code: CodeArgument,
     /// What the program's own clocks (std::chrono, clock_gettime, gettimeofday) show
@@ -65,6 +101,35 @@ pub(crate) struct ExecFlags {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
+}
+
+/// What programs are checked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+enum Checked {
+    /// Accesses to the same bytes that nothing orders: of blocks in device memory, of warps in shared memory
+    Races,
+    /// Reads of device memory that nothing wrote
+    #[value(alias = "uninitialized")]
+    Uninitialised,
+    /// Device memory that is not freed
+    Leaks,
+}
+
+impl Checked {
+    fn check(self) -> Check {
+        match self {
+            Self::Races => Check::Races,
+            Self::Uninitialised => Check::Uninitialised,
+            Self::Leaks => Check::Leaks,
+        }
+    }
+}
+
+/// When the exit code says that something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum FailOn {
+    /// A check found something, or a call or an access was refused
+    Findings,
 }
 
 /// What clocks show.
@@ -83,7 +148,7 @@ machine code, which ptxas makes of PTX where the program has none for the GPU. I
 /// Runs the program. What goes wrong on our side has an exit code of its own, which no program's is mistaken for.
 pub(crate) fn run(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Outcome {
     match execute(flags, threads, terminal) {
-        Ok(code) => Outcome::Program(code),
+        Ok(outcome) => outcome,
         Err(error) => {
             terminal.error(&error);
             Outcome::Program(FAILED)
@@ -91,7 +156,7 @@ pub(crate) fn run(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) 
     }
 }
 
-fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Result<u8> {
+fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     if flags.output.format == Format::Json && flags.output.output.is_none() {
         let error = Error::usage("--format json needs -o FILE: standard output is the program's");
         return Err(error.into());
@@ -100,7 +165,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     let (name, arguments) = flags.command.split_first().expect("clap asks for the program");
     let Some(path) = find(Path::new(name)) else {
         terminal.error(&Error::input(format!("there is no program {}", name.to_string_lossy())).into());
-        return Ok(NOT_FOUND);
+        return Ok(Outcome::Program(NOT_FOUND));
     };
     let linked = program::linked(&std::fs::read(&path).unwrap_or_default());
     if linked == Linked::Statically {
@@ -110,6 +175,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
             path.display()
         ));
     }
+    let archive = flags.record.as_deref().map(Folder::new).transpose()?;
     let folder = folder(linked)?;
     let written = folder.path().join("trail");
     let mut search: Vec<PathBuf> = vec![folder.path().to_owned()];
@@ -128,6 +194,18 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
              computes is wrong"
         ));
     }
+    if let Some(archive) = &archive {
+        child.env(RECORD, archive.path()).env(RECORD_LIMIT, flags.record_limit.to_string());
+    }
+    for (name, is_set) in [(OVERREADS, flags.allow_overreads), (LEAVE_OUT, flags.leave_out_launches)] {
+        if is_set {
+            child.env(name, YES);
+        }
+    }
+    let checks = checks(flags);
+    if !checks.is_empty() {
+        child.env(CHECKS, checks.iter().map(|check| check.name()).collect::<Vec<_>>().join(","));
+    }
     if flags.clock == Clock::Virtual {
         let preloaded = std::env::var_os(PRELOAD).filter(|list| !list.is_empty());
         let list = std::env::join_paths(std::iter::once(library(CLOCK_LIBRARY)?).chain(preloaded.map(PathBuf::from)))?;
@@ -141,26 +219,46 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         Ok(status) => status,
         Err(error) => {
             terminal.error(&Error::input(format!("{} cannot be run: {error}", path.display())).into());
-            return Ok(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN });
+            let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN };
+            return Ok(Outcome::Program(code));
         }
     };
     let text = std::fs::read(&written).unwrap_or_default();
     let entries = trail::read(&String::from_utf8_lossy(&text));
+    let mut is_wrong = false;
     if entries.is_empty() {
         terminal.message(nothing(linked));
     } else {
         let words = flags.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        if let (Some(archive), Some(path)) = (&archive, &flags.record) {
+            let (kept, left_out) = archive.finish(&entries, &words)?;
+            terminal.message(&summary(path, kept, left_out));
+        }
         let account = Account::new(&entries);
         if let Some(path) = &flags.trace {
             terminal.file(path, &traced(&account, &words, path)?)?;
         }
-        show(&account, &words, status.code(), &flags.output, terminal)?;
+        is_wrong = !account.findings.is_empty() || !account.failures.is_empty();
+        show(&account, (&words, status.code(), &checks), &flags.output, terminal)?;
+    }
+    if is_wrong && flags.fail_on == Some(FailOn::Findings) && status.success() {
+        return Ok(Outcome::GateBreached);
     }
     let code = status.code().or_else(|| signal(status).map(|signal| SIGNAL + signal));
-    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED))
+    Ok(Outcome::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)))
 }
 
-/// A number of instructions: `500M`, `2G`, `100000`.
+/// What an archive holds.
+fn summary(path: &Path, kept: usize, left_out: usize) -> String {
+    let path = path.display();
+    let lacking = if left_out > 0 { format!("; {left_out} could not be kept") } else { String::new() };
+    match kept {
+        0 => format!("{path} holds no launch{lacking}"),
+        _ => format!("{path} holds {kept} launches{lacking}: warplens explain {path}#0"),
+    }
+}
+
+/// A number of instructions or bytes: `500M`, `2G`, `100000`.
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let (digits, factor) = match text.strip_suffix(['k', 'K', 'M', 'G']) {
         Some(digits) if text.ends_with('G') => (digits, 1_000_000_000),
@@ -193,16 +291,23 @@ fn nothing(linked: Linked) -> &'static str {
     }
 }
 
+/// What is looked for, each once.
+fn checks(flags: &ExecFlags) -> Vec<Check> {
+    let mut checks: Vec<Check> = flags.check.iter().map(|checked| checked.check()).collect();
+    checks.sort_unstable();
+    checks.dedup();
+    checks
+}
+
 fn show(
     account: &Account,
-    command: &[String],
-    exit_code: Option<i32>,
+    (command, exit_code, checks): (&[String], Option<i32>, &[Check]),
     output: &OutputFlags,
     terminal: &Terminal,
 ) -> Result<()> {
-    let sections = || view::exec::sections(account);
-    let tables = || view::exec::tables(account);
-    let json = || document::value(&view::exec::document(account, command, exit_code));
+    let sections = || view::exec::sections(account, checks);
+    let tables = || view::exec::tables(account, checks);
+    let json = || document::value(&view::exec::document(account, command, exit_code, checks));
     if output.output.is_some() {
         let document = Document { title: "Kernels of a program", sections: &sections, tables: &tables, json: &json };
         return document.write(output, terminal);

@@ -50,7 +50,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         let (reading, kind, space) = (lanes.mask, AccessKind::Load, StateSpace::Global);
         let addresses = addresses(lanes, operation, context.local.base);
         if O::RECORDS {
-            self.record(context, reading, operation, pc, kind, space, (&addresses).into());
+            self.record(context, (reading, 0), operation, pc, kind, space, (&addresses).into());
         }
         let width = u32::from(operation.element_bytes);
         let one = MemoryOperation { element_bytes: 1, elements: 1, written_bytes: 1, ..operation.clone() };

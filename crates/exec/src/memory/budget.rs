@@ -31,6 +31,16 @@ pub enum MemoryError {
         /// Bits of the device's addresses.
         device: u32,
     },
+    /// An address is given out once, in ascending order.
+    #[error(
+        "nothing can be placed at {address:#x}: addresses are given out in ascending order, at multiples of {align}"
+    )]
+    Placed {
+        /// The address asked for.
+        address: u64,
+        /// What it must be a multiple of.
+        align: u64,
+    },
     /// Addresses of the module's width do not reach it.
     #[error("{what} `{name}` takes {bytes} bytes, which addresses of {bits} bits do not reach")]
     Unreachable {

@@ -29,6 +29,8 @@ const ALIGN: u64 = 512;
 const NEAR: u64 = 1 << 30;
 /// Size of the workspace of a cooperative launch, of which the barrier of cooperative groups uses the second word.
 const MEETING_BYTES: u64 = 64;
+/// More functions than any program has lie below.
+const LAST_FUNCTION: u64 = 1 << 60;
 /// Size of the heap that device-side `malloc` serves, that of the CUDA runtime's default.
 pub const HEAP_BYTES: u64 = 8 << 20;
 
@@ -71,6 +73,17 @@ pub struct Device {
     pub(super) opaque: BTreeMap<u64, OpaqueType>,
 }
 
+/// Where what comes next is placed, in each space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marks {
+    /// In global memory.
+    pub global: u64,
+    /// In the space of constants.
+    pub constant: u64,
+    /// The address of a function.
+    pub function: u64,
+}
+
 /// What a host address names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
@@ -110,6 +123,39 @@ impl Device {
     /// Allocates a zeroed buffer.
     pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
         self.place("buffer", name, bytes)
+    }
+
+    /// Allocates a zeroed buffer at an address behind all others.
+    pub fn allocate_at(&mut self, name: &str, address: u64, bytes: u64) -> Result<BufferId, MemoryError> {
+        self.advance(Marks { global: address, ..self.marks() })?;
+        self.allocate(name, bytes)
+    }
+
+    /// Where what comes next is placed.
+    pub fn marks(&self) -> Marks {
+        Marks { global: self.next, constant: self.next_constant, function: self.next_function }
+    }
+
+    /// Places what comes next here, and nothing before.
+    pub fn advance(&mut self, marks: Marks) -> Result<(), MemoryError> {
+        let Marks { global, constant, function } = marks;
+        let placed = |address: u64, align: u64| MemoryError::Placed { address, align };
+        if global < self.next || global > self.windows.last || !global.is_multiple_of(ALIGN) {
+            return Err(placed(global, ALIGN));
+        }
+        if constant < self.next_constant || constant > self.windows.size() {
+            return Err(placed(constant, 1));
+        }
+        if function < self.next_function || function > LAST_FUNCTION {
+            return Err(placed(function, 1));
+        }
+        (self.next, self.next_constant, self.next_function) = (global, constant, function);
+        Ok(())
+    }
+
+    /// Addresses of global memory that were given out.
+    pub fn reach(&self) -> std::ops::Range<u64> {
+        self.windows.global..self.next
     }
 
     pub(super) fn place(&mut self, what: &'static str, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {

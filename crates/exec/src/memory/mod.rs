@@ -8,7 +8,7 @@ mod objects;
 mod window;
 
 pub use budget::MemoryError;
-pub use device::{Buffer, BufferId, Device, HEAP_BYTES, Place};
+pub use device::{Buffer, BufferId, Device, HEAP_BYTES, Marks, Place};
 pub use heap::BadFree;
 pub use image::ImageId;
 pub(crate) use image::{Constants, Image};

@@ -163,6 +163,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 elements: 1,
                 mask: ActiveMask(u32::MAX >> (32 - some.len())),
                 addresses: (&addresses).into(),
+                unchanged: ActiveMask::EMPTY,
             };
             self.observer.access(record, WarpIndex(warp_index), pc, &access);
         }
@@ -241,6 +242,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 elements,
                 mask: ActiveMask(places.inside),
                 addresses: (&places.shown).into(),
+                unchanged: ActiveMask::EMPTY,
             };
             self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
         }

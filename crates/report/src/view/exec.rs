@@ -9,15 +9,21 @@
 use warplens_document::exec as document;
 use warplens_document::{Id, Number};
 use warplens_question::exec::timeline::{Lane, Spent};
-use warplens_question::exec::{Account, Copies, Kernel, Sampled, direction};
+use warplens_question::exec::{Account, Copies, Finding, Kernel, Sampled, direction};
+use warplens_session::trail::Check;
 
 use crate::section::{Block, Cell, Column, Section, Table, Unit};
 
 /// Everything, for people.
-pub fn sections(account: &Account) -> Vec<Section> {
+pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
     let mut sections = Vec::new();
+    let Sampled { in_part, left_out } = account.sampled;
     if account.kernels.is_empty() {
-        sections.push(Section::new("kernels", "").note("The program launched no kernel."));
+        let note = match left_out {
+            0 => "The program launched no kernel.".to_owned(),
+            _ => format!("{left_out} launches were left out: what the program computed is wrong."),
+        };
+        sections.push(Section::new("kernels", "").note(note));
     } else {
         let mut kernels = Section::new("kernels", "Kernels, by predicted time").with(Block::Table(kernels(account)));
         for (number, gpu) in account.gpus.iter().enumerate() {
@@ -34,7 +40,6 @@ pub fn sections(account: &Account) -> Vec<Section> {
                 "Of {scaled} launches only the work is known: their time is that of one like them, in proportion to it."
             ));
         }
-        let Sampled { in_part, left_out } = account.sampled;
         if in_part + left_out > 0 {
             kernels = kernels.note(format!(
                 "{in_part} launches were executed in part and {left_out} not at all (--sample): what the program \
@@ -49,6 +54,7 @@ pub fn sections(account: &Account) -> Vec<Section> {
     if !account.timeline.spans.is_empty() {
         sections.push(Section::new("timeline", "Time line").note(spent(account)));
     }
+    sections.extend(found(account, checks));
     for (id, title, list) in [
         ("unsupported", "Called and not supported", &account.unsupported),
         ("failures", "What went wrong", &account.failures),
@@ -61,11 +67,41 @@ pub fn sections(account: &Account) -> Vec<Section> {
 }
 
 /// The tables with every digit.
-pub fn tables(account: &Account) -> Vec<Section> {
-    vec![
+pub fn tables(account: &Account, checks: &[Check]) -> Vec<Section> {
+    let mut tables = vec![
         Section::new("kernels", "").with(Block::Table(kernels(account))),
         Section::new("copies", "").with(Block::Table(copies(account))),
-    ]
+    ];
+    if !checks.is_empty() {
+        tables.push(Section::new("findings", "").with(Block::Table(findings(account))));
+    }
+    tables
+}
+
+/// What checks found; none where nothing was checked.
+fn found(account: &Account, checks: &[Check]) -> Option<Section> {
+    if checks.is_empty() {
+        return None;
+    }
+    let names = checks.iter().map(|check| check.name()).collect::<Vec<_>>().join(", ");
+    let section = Section::new("findings", "Findings");
+    Some(match account.findings.len() {
+        0 => section.note(format!("Nothing was found ({names}).")),
+        _ => section.with(Block::Table(findings(account))),
+    })
+}
+
+fn findings(account: &Account) -> Table {
+    let columns = [("check", "check"), ("where", "place"), ("times", "times"), ("what", "message")];
+    let mut table = Table::new(&columns);
+    for Finding { check, kernel, place, message, count, .. } in &account.findings {
+        let place = match kernel {
+            Some(kernel) => format!("{}, {place}", kernel.base()),
+            None => place.clone(),
+        };
+        table.push(vec![Cell::text(check.name()), Cell::text(place), Cell::Count(*count), Cell::text(message.clone())]);
+    }
+    table
 }
 
 /// Name of a stream.
@@ -152,7 +188,7 @@ fn copies(account: &Account) -> Table {
 }
 
 /// The document.
-pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -> document::Exec {
+pub fn document(account: &Account, command: &[String], exit_code: Option<i32>, checks: &[Check]) -> document::Exec {
     let totals = account.gpus.iter().enumerate().map(|(number, gpu)| {
         let (seconds, calls_without_time) = account.total(number);
         document::ExecutedTotal { gpu: gpu.clone(), time_us: Number(seconds * 1e6), calls_without_time }
@@ -181,8 +217,21 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -
             idle_us: Number(idle),
         },
         sampled: document::ExecutedSampled { in_part, left_out },
+        checks: checks.iter().map(|check| check.name().to_owned()).collect(),
+        findings: account.findings.iter().map(finding).collect(),
         unsupported: account.unsupported.clone(),
         failures: account.failures.clone(),
+    }
+}
+
+fn finding(finding: &Finding) -> document::ExecutedFinding {
+    document::ExecutedFinding {
+        check: finding.check.name().to_owned(),
+        kernel: finding.kernel.as_ref().map(|kernel| kernel.demangled.clone()),
+        place: finding.place.clone(),
+        message: finding.message.clone(),
+        count: finding.count,
+        launches: finding.launches,
     }
 }
 

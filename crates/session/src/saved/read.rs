@@ -41,6 +41,11 @@ pub fn document_of<D: warplens_document::Document + DeserializeOwned>(
     })
 }
 
+/// Where a number of registers comes from.
+pub fn read_registers_basis(written: document::RegistersBasis) -> RegistersBasis {
+    Word::from_written(written)
+}
+
 fn wrong(name: &str, fault: Fault) -> Error {
     let error = Error::input(format!("{name}: {}", fault.message));
     match fault.help {

@@ -118,7 +118,8 @@ fn footprint(of_ctas: &[u64]) -> Footprint {
         let (space, kind) = (StateSpace::Global, AccessKind::Atomic);
         let addresses = [address; WARP_SIZE];
         let mask = ActiveMask::FULL;
-        let access = Access { space, kind, element_bytes: 4, elements: 1, mask, addresses: (&addresses).into() };
+        let (addresses, unchanged) = ((&addresses).into(), ActiveMask::EMPTY);
+        let access = Access { space, kind, element_bytes: 4, elements: 1, mask, addresses, unchanged };
         tracer.access(&mut state, WarpIndex(0), warplens_isa::Pc(0), &access);
         tracer.end_cta(state);
     }

@@ -205,7 +205,15 @@ pub fn by_lane(address: impl Fn(u64) -> u64) -> [u64; 32] {
 
 /// An access of 4-byte elements by all lanes.
 pub fn access(space: StateSpace, kind: AccessKind, addresses: &[u64; 32]) -> Access<'_> {
-    Access { space, kind, element_bytes: 4, elements: 1, mask: ActiveMask::FULL, addresses: addresses.into() }
+    Access {
+        space,
+        kind,
+        element_bytes: 4,
+        elements: 1,
+        mask: ActiveMask::FULL,
+        addresses: addresses.into(),
+        unchanged: ActiveMask::EMPTY,
+    }
 }
 
 /// Runs one CTA of one warp: `run` gets the recorder and the CTA's record.
