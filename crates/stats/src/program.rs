@@ -15,6 +15,8 @@ use crate::statistics::BlockTasks;
 pub struct Program {
     pub(crate) kernel: String,
     pub(crate) launch: LaunchShape,
+    /// Its instructions are those of machine code.
+    pub(crate) is_machine_code: bool,
     pub(crate) first_block: u32,
     first_pc: u32,
     /// By block position.
@@ -85,6 +87,7 @@ impl Program {
         let mut program = Self {
             kernel: module.functions[kernel].name.clone(),
             launch,
+            is_machine_code: module.functions[kernel].machine_registers.is_some(),
             first_block,
             first_pc,
             steps: vec![Steps::default(); n_blocks],

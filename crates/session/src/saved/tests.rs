@@ -429,6 +429,11 @@ impl Random {
                 overreads: self.count(),
             },
             communicates: self.flag(),
+            code: self.maybe(|random| CountedCode {
+                form: random.one(&CodeForm::ALL),
+                target: random.text(),
+                origin: random.one(&CodeOrigin::ALL),
+            }),
             elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,
             race: self.maybe(|random| Race {
