@@ -107,7 +107,7 @@ impl Program {
                 program.steps[position] = Steps::new(module, &calls, function, id, &words);
                 program.add_block(module, position, &module.blocks[id]);
                 program.add_sometimes(position, &module.blocks[id]);
-                program.add_schedules(position, &module.blocks[id]);
+                program.add_schedules(module, position, &module.blocks[id]);
                 program.add_tasks(module, position, &module.blocks[id]);
             }
         }
@@ -168,7 +168,13 @@ impl Program {
         self.tasks = tasks;
     }
 
-    fn add_schedules(&mut self, position: usize, block: &Block) {
+    fn add_schedules(&mut self, module: &Module, position: usize, block: &Block) {
+        if self.is_machine_code {
+            let groups = block.insts.chunk_by(|left, right| left.pc == right.pc);
+            let controls: Vec<_> = groups.filter_map(|group| module.controls.get(&group[0].pc).copied()).collect();
+            self.schedules[position] = [Schedule::of_machine_code(&controls); 2];
+            return;
+        }
         let schedule = |counts: &dyn Fn(&PcFacts) -> bool| {
             let mut groups: Vec<Group<'_>> = Vec::new();
             let mut last = None;
