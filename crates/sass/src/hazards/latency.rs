@@ -67,8 +67,7 @@ pub(super) fn of(mnemonic: &str, sm: u32) -> Latency {
         "LDC" | "LDCU" => Latency::Variable(Queue::Constant),
         "DMMA" => Latency::Variable(Queue::Double),
         "DFMA" | "DADD" | "DMUL" | "DSETP" => fixed_if(matches!(sm, 90 | 100), Queue::Double),
-        "HMMA" | "BMMA" | "QMMA" => fixed_if(sm >= 80, Queue::Matrix),
-        "IMMA" => fixed_if(sm >= 80 && sm != 100, Queue::Matrix),
+        "HMMA" | "IMMA" | "BMMA" | "QMMA" => fixed_if(sm >= 80, Queue::Matrix),
         "R2UR" => fixed_if(sm >= 90, Queue::Other),
         "S2R" | "S2UR" | "B2R" | "MATCH" | "REDUX" | "QSPC" | "SYNCS" => Latency::Variable(Queue::Other),
         _ if unit_of(base) < Unit::Control => Latency::Fixed,
@@ -184,10 +183,10 @@ pub fn pair(module: &Module, distance: &Distance) -> Pair {
         let text = module.spelling(pc).text.to_string();
         unit_of(text.split('.').next().unwrap_or_default())
     };
-    let (role, user) = (role(distance), unit(distance.user));
-    // Units of threads get uniform registers in one way.
-    let is_shared = role == "UR" && user < Unit::Vote;
-    (unit(distance.producer), role, if is_shared { Unit::Integer } else { user })
+    let (producer, role, user) = (unit(distance.producer), role(distance), unit(distance.user));
+    // Units of threads get uniform registers and counters in one way.
+    let is_shared = (role == "UR" || producer == Unit::Counter) && user < Unit::Vote;
+    (producer, role, if is_shared { Unit::Integer } else { user })
 }
 
 /// Latencies of a chip.

@@ -26,6 +26,7 @@ use crate::measurement::{Bound, BoundKind, Line, Statics};
 use crate::measurement::{Measurement, Support};
 use crate::predict::{self, Choice, Options};
 use crate::program::Program;
+use crate::program::{CodeForm, CodeOrigin, CountedCode};
 use crate::progress::Progress;
 use crate::race::Race;
 use crate::toolchain::Search;
