@@ -24,7 +24,7 @@ pub(crate) const KEYS: [(&str, &str); 9] = [
     ("model", "models that are asked"),
     ("strict", "refuse where a machine parameter would have to be derived"),
     ("count", "which instructions count"),
-    ("code", "what is made of PTX"),
+    ("code", "code that is executed and simulated"),
     ("format", "format of the result"),
     ("color", "colour of the output"),
     ("width", "columns of the text"),

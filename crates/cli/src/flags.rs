@@ -98,7 +98,7 @@ pub(crate) enum Format {
 /// The input and its launch.
 #[derive(Args, Debug)]
 pub(crate) struct LaunchFlags {
-    /// PTX or CUDA C++, or - for standard input
+    /// PTX, CUDA C++, a cubin, a fatbin, or a program that holds one; or - for standard input
     // Verbs that need no program take profiles and scripts, too: see `sources`.
     pub(crate) input: PathBuf,
     /// Kernel, by its mangled or demangled name, or by a pattern
@@ -157,9 +157,9 @@ pub(crate) struct CompilerArguments {
 /// What is made of PTX.
 #[derive(Args, Debug)]
 pub(crate) struct CodeArgument {
-    /// Code that is executed and simulated: of PTX the one that is generated here, or the machine code that ptxas
-    /// assembles for each GPU; a cubin is machine code
-    #[arg(long = "code", value_name = "generated|machine", default_value = "generated", value_parser = parse_code, help_heading = "Execution")]
+    /// Code that is executed and simulated: machine code where the input has it (auto), PTX and what is generated of it,
+    /// or machine code, which ptxas makes of PTX for each GPU
+    #[arg(long = "code", value_name = "auto|generated|machine", default_value = "auto", value_parser = parse_code, help_heading = "Execution")]
     code: CodeKind,
 }
 
@@ -181,7 +181,7 @@ impl CodeArgument {
 }
 
 fn parse_code(text: &str) -> std::result::Result<CodeKind, String> {
-    CodeKind::named(text).ok_or_else(|| "generated or machine".to_owned())
+    CodeKind::named(text).ok_or_else(|| "auto, generated or machine".to_owned())
 }
 
 impl CompilerArguments {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::{Combine, Term};
-use crate::profile::{Extents, Launch};
-use crate::{Id, Identified, Number, entry};
+use crate::profile::{Counted, Extents, Launch};
+use crate::{Held, Id, Identified, Number, entry};
 
 pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Compare>("variants against each other")];
 
@@ -57,6 +57,9 @@ pub struct Variant {
     pub kernel_demangled: String,
     /// The launch.
     pub launch: Launch,
+    /// Which instructions are counted: numbers of those of PTX and of machine code do not compare.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub counted: Held<Counted>,
 }
 
 /// A variant on a GPU, by a model.

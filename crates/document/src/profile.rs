@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub use lines::{Line, Space};
 pub use memory::{BankRule, CoalescingRule, Constant, Memory, Shared};
 pub use origin::{
-    Bound, BoundKind, Emulation, Given, Measured, Origin, Race, Static, StaticBasis, Support, Unsupported,
+    Bound, BoundKind, Code, CodeForm, CodeOrigin, Emulation, Given, Measured, Origin, Race, Static, StaticBasis,
+    Support, Unsupported,
 };
 pub use recording::{Elsewhere, Generation, Recording};
 pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
@@ -99,7 +100,7 @@ words! {
     }
 
     /// Which instructions are counted: those of the PTX as written (`ptx`), those without what `--count machine` leaves
-    /// out (`ptx-reduced`), or those of the machine code, as a profiler counted them on a GPU (`machine`).
+    /// out (`ptx-reduced`), or those of machine code, which was executed here or counted by a profiler on a GPU (`machine`).
     "basis" Counted {
         /// Those of the PTX as written.
         Ptx = "ptx",

@@ -165,6 +165,39 @@ pub struct AnnotatedLine {
     pub line: u32,
     /// Its text.
     pub text: String,
+    /// Of an instruction of machine code: how it is issued.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub control: Held<Control>,
+    /// Of an instruction of machine code: the file of the program that it came from; goes with `source_line`.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub source_file: Held<String>,
+    /// The line in that file, from 1.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub source_line: Held<u32>,
+    /// Of an instruction of machine code: the line of the PTX that it came from, from 1; goes with `ptx`.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub ptx_line: Held<u32>,
+    /// The text of that line.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub ptx: Held<String>,
+}
+
+/// What the assembler wrote about the issue of an instruction.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// Cycles until the warp may issue its next instruction.
+    pub stall_cycles: u8,
+    /// The scheduler is told to look for another warp.
+    pub yields: bool,
+    /// The dependency barrier that is released when the result is written.
+    pub write_barrier: Option<u8>,
+    /// The one that is released when the sources were read.
+    pub read_barrier: Option<u8>,
+    /// Barriers that are waited for before issue.
+    pub waits: Vec<u8>,
+    /// Source operands that stay in the operand cache, from 0.
+    pub reuse: Vec<u8>,
 }
 
 /// The document of the `scale` verb.

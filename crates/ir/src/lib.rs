@@ -39,8 +39,8 @@ pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;
 pub use memory::{Memory, MemoryReference};
 pub use module::{
-    ConstantBank, ControlCode, FunctionId, Initializer, Module, OpaqueVariable, PcInfo, SamplerFields, SourceLocation,
-    SpellingId, Variable, VariableId, target_number,
+    ConstantBank, ControlCode, FunctionId, Initializer, Module, OpaqueVariable, PcInfo, PtxLine, SamplerFields,
+    SourceLocation, SpellingId, Variable, VariableId, target_number,
 };
 pub use order::Order;
 pub use pressure::{Pressure, Touched, Values};

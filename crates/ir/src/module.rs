@@ -1,6 +1,7 @@
 //! Modules: functions, variables and the table of source instructions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use warplens_base::{IdMap, Span, define_id};
 use warplens_isa::{
@@ -36,6 +37,8 @@ pub struct Module {
     pub spellings: IdMap<SpellingId, Spelling>,
     /// Lines of the program that the source was compiled from, of the instructions that say theirs.
     pub locations: BTreeMap<Pc, SourceLocation>,
+    /// The PTX that machine code was made of, where it says so.
+    pub ptx_lines: BTreeMap<Pc, PtxLine>,
     /// What the assembler of machine code says about the issue of instructions.
     pub controls: BTreeMap<Pc, ControlCode>,
     /// Names of the source files that [`SourceLocation::file`] indexes.
@@ -98,6 +101,15 @@ pub struct SourceLocation {
     pub file: u32,
     /// Line, from 1.
     pub line: u32,
+}
+
+/// A line of the PTX that machine code was made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PtxLine {
+    /// Its number in the text that the assembler had, from 1.
+    pub line: u32,
+    /// The line, with one blank between its words.
+    pub text: Arc<str>,
 }
 
 /// How an instruction of machine code is to be issued: what the assembler found out so that the hardware need not.

@@ -38,7 +38,7 @@ pub fn verify(module: &Module) -> Vec<Violation> {
 /// Side tables speak of instructions that exist, in words that machine code has.
 fn check_side_tables(module: &Module, violations: &mut Vec<Violation>) {
     let block = BlockId(0);
-    for &pc in module.locations.keys().chain(module.controls.keys()) {
+    for &pc in module.locations.keys().chain(module.ptx_lines.keys()).chain(module.controls.keys()) {
         if module.pcs.get(pc).is_none() {
             let message = format!("a side table speaks of {pc}, which does not exist");
             violations.push(Violation { block, pc: Some(pc), message });

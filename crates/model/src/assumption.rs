@@ -48,8 +48,8 @@ assumptions! {
         "instructions are those of the PTX as written";
     MachineCounts "machine-counts" "counts without virtual instructions",
         "instructions are those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code";
-    ProfiledCounts "profiled-counts" "counts of machine code that a profiler made",
-        "instructions are those of the machine code, as the profiler counted them";
+    ProfiledCounts "profiled-counts" "counts of machine code",
+        "instructions are those of the machine code, as it was executed or as a profiler counted them";
     NotCounted "not-counted" "a profile from elsewhere lacks counts that the model can do without",
         "the profile does not hold these counts, and what they would cost is left out";
     OneLoad "one-load" "a profile from elsewhere says nothing of loads in flight, model analyzer",

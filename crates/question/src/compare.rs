@@ -18,8 +18,8 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::{Extents, Launch};
 use warplens_session::machines::Machine;
 use warplens_session::predict::{self, Choice, GpuAnalysis, ModelId, Options, Prediction};
-use warplens_session::profile::{BankRule, Count, Profile};
-use warplens_session::{Measurement, Progress};
+use warplens_session::profile::{BankRule, Count, Counted, Profile};
+use warplens_session::{CodeForm, Measurement, Progress};
 
 /// What is compared: a kernel with its launch, executed.
 #[derive(Clone, PartialEq, Debug)]
@@ -160,6 +160,22 @@ impl Comparison {
             }
         }
         models
+    }
+
+    /// What each variant counts, where some count instructions of PTX and others those of machine code: numbers of
+    /// instructions do not compare then.
+    pub fn unlike_code(&self) -> Vec<(String, String)> {
+        let is_machine = |variant: &Variant| variant.measurement.profile.counted == Counted::Machine;
+        let n_machine = self.variants.iter().filter(|variant| is_machine(variant)).count();
+        if n_machine == 0 || n_machine == self.variants.len() {
+            return Vec::new();
+        }
+        let said = |variant: &Variant| {
+            let form = if is_machine(variant) { CodeForm::Machine } else { CodeForm::Ptx };
+            let code = variant.measurement.code.as_ref().map(ToString::to_string);
+            (variant.label(), code.unwrap_or_else(|| form.words().to_owned()))
+        };
+        self.variants.iter().map(said).collect()
     }
 
     /// The blocks that are compared, in order; one `None` where each variant has its own.

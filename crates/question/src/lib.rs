@@ -21,6 +21,7 @@ pub mod gate;
 pub mod glance;
 pub mod glossary;
 pub mod hardware;
+pub mod hazards;
 pub mod listing;
 pub mod measured;
 pub mod native;

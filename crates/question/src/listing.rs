@@ -41,7 +41,7 @@ impl CountedText {
 /// The PTX with the counts of a launch, transactions and passes under the given rules.
 pub fn ptx(program: &Program, measurement: &Measurement, coalescing: CoalescingRule, bank: BankRule) -> CountedText {
     let lines = sums(measurement, coalescing, bank, |ptx_line, _| Some(ptx_line));
-    CountedText { name: format!("PTX of {}", program.name), text: program.ptx.clone(), lines }
+    CountedText { name: program.text_name(), text: program.ptx.clone(), lines }
 }
 
 /// The files of the program that the PTX names and that are found, with the counts of a launch. `beside` is the file that

@@ -4,10 +4,12 @@
 pub mod annotate;
 pub mod cycles;
 pub mod dependences;
+mod machine_lines;
 pub mod over_warps;
 pub mod scale;
 
 use warplens_base::units::Seconds;
+pub use warplens_ir::ControlCode;
 use warplens_model::teg::{Simulated, Teg};
 use warplens_model::{Detail, Input, Knobs, Model as _, Prediction, Refusal};
 pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitKind, UnitOutcome};
@@ -18,6 +20,8 @@ use warplens_launch::KernelName;
 use warplens_session::Measurement;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{Options, occupancy_of};
+
+pub use self::machine_lines::MachineLine;
 
 /// Warp cycles of a place: how many, why, and how much of the whole that is.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use warplens_isa::StateSpace;
-use warplens_sass::container::Cubin;
 use warplens_sass::container::fatbin::{self, Entry, Kind};
+use warplens_sass::container::{Cubin, Target};
 use warplens_session::served::{Code, Loaded, Served};
 use warplens_session::toolchain::CodeKind;
 
@@ -17,12 +17,6 @@ use crate::status::{Result, Status};
 
 /// Flags that put PTX into a program.
 const PTX_HELP: &str = "compile with -arch=sm_XX or -gencode arch=compute_XX,code=compute_XX, which put PTX into it";
-
-/// Machine code for one GPU runs on those of the same generation that are not older (CUDA C++ Programming Guide, Binary
-/// Compatibility).
-fn runs_on(code: u32, gpu: u32) -> bool {
-    code / 10 == gpu / 10 && code <= gpu
-}
 
 /// Where the code of a module is.
 #[derive(Clone, Debug)]
@@ -345,9 +339,8 @@ impl Runtime {
     fn other_gpu(&self, bytes: &[u8]) -> Option<String> {
         let target = Cubin::read(bytes).ok()?.target;
         let own = self.own_architecture();
-        let serves = if target.variant == Some('a') { target.sm == own } else { runs_on(target.sm, own) };
         let machine = self.machine();
-        (!serves).then(|| {
+        (!target.runs_on(own)).then(|| {
             format!("the machine code is for {target}, and {} has sm_{own}: name a GPU that runs it", machine.id)
         })
     }
@@ -355,8 +348,8 @@ impl Runtime {
     /// Machine code that the GPU runs, the nearest to it.
     fn machine_code(&mut self, entries: &[Entry<'_>]) -> Result<Option<Code>> {
         let own = self.own_architecture();
-        let fitting =
-            entries.iter().filter(|entry| entry.kind == Kind::MachineCode && runs_on(entry.architecture, own));
+        let runs = |entry: &Entry<'_>| Target { sm: entry.architecture, variant: None }.runs_on(own);
+        let fitting = entries.iter().filter(|entry| entry.kind == Kind::MachineCode && runs(entry));
         let Some(entry) = fitting.max_by_key(|entry| entry.architecture) else { return Ok(None) };
         match entry.unpack() {
             Ok(bytes) => Ok(Some(Code::Machine(bytes))),

@@ -17,6 +17,7 @@ pub mod container;
 mod control;
 mod decode;
 mod encoding;
+pub mod hazards;
 pub mod lower;
 mod number;
 mod syntax;

@@ -17,6 +17,7 @@ mod integer;
 mod memory;
 mod opcodes;
 mod operands;
+mod origin;
 mod texture;
 mod warp;
 
@@ -30,6 +31,7 @@ use warplens_isa::{BlockId, ScalarType, StateSpace, SystemCall};
 
 use self::code::{Output, Section, Service, Spellings};
 use self::constants::{Facts, Relocated};
+use self::origin::Origins;
 use crate::container::{Cubin, Kernel, Relocation, SectionId, VariableSpace, relocation_name};
 use crate::decode::{Decoder, DecoderError};
 
@@ -80,6 +82,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
     module.constant_banks.push(linker.parameter_bank.clone());
     let mut spellings = Spellings::default();
     let (mut listing, mut n_lines) = (String::new(), 0);
+    let mut origins = Origins::of(cubin);
     let services: Vec<Service> = linker.services.values().copied().collect();
     for (number, kernel) in cubin.kernels.iter().enumerate() {
         if module.pcs.len() > MOST_INSTRUCTIONS {
@@ -97,9 +100,11 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             spellings: &mut spellings,
             listing: &mut listing,
             n_lines: &mut n_lines,
+            origins: &mut origins,
             uniform: 0,
             function,
         };
+        output.origins.begin();
         output.list(&format!("{}:", kernel.function.name));
         let n_blocks = code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
         let uniform = output.uniform;
@@ -137,6 +142,10 @@ const LEAST_REGISTERS: u32 = 24;
 /// The stack of a thread that the driver gives kernels which do not say how much they need, because they call functions
 /// by their addresses or again and again: CUDA's default of `cudaLimitStackSize`.
 const OPEN_STACK: u32 = 1024;
+/// What the file says of the stack of a kernel whose functions call themselves.
+const UNKNOWN_STACK: u32 = u32::MAX;
+/// Bytes that a stack is a multiple of.
+const STACK_ALIGNMENT: u32 = 16;
 
 fn bounds(kernel: &Kernel) -> LaunchBounds {
     LaunchBounds {
@@ -400,9 +409,12 @@ impl<'c> Linker<'c> {
 
     fn local_bytes(&self, kernel: &Kernel) -> u32 {
         let function = &kernel.function;
-        let own = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
-        let stack = own.saturating_add(if self.is_open { OPEN_STACK } else { 0 });
-        stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX)).next_multiple_of(16)
+        let known = function.min_stack_bytes.filter(|&bytes| bytes != UNKNOWN_STACK);
+        let own = known.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
+        let is_open = self.is_open || known != function.min_stack_bytes;
+        let stack = own.saturating_add(if is_open { OPEN_STACK } else { 0 });
+        let stack = stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX));
+        stack.checked_next_multiple_of(STACK_ALIGNMENT).unwrap_or(u32::MAX / STACK_ALIGNMENT * STACK_ALIGNMENT)
     }
 
     fn facts(&self, kernel: &Kernel) -> Facts<'_> {
@@ -425,7 +437,7 @@ impl<'c> Linker<'c> {
     fn sections(&self, kernel: &Kernel) -> Vec<Section<'c>> {
         std::iter::once(kernel.function.section)
             .chain(self.shared_code.iter().copied())
-            .map(|section| Section { base: self.code[&section], bytes: &self.cubin.sections[section].bytes })
+            .map(|id| Section { id, base: self.code[&id], bytes: &self.cubin.sections[id].bytes })
             .collect()
     }
 

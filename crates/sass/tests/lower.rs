@@ -46,6 +46,35 @@ fn instructions_have_lines_in_the_listing() {
     }
 }
 
+#[test]
+fn instructions_know_the_lines_that_they_came_from() {
+    let lowered = lower(&Cubin::read(include_bytes!("data/inline_75.cubin")).unwrap()).unwrap();
+    let module = &lowered.module;
+    assert_eq!(module.files, ["/source/inline.cu"]);
+    let load = module.pcs.iter().find(|(_, info)| {
+        lowered.listing[info.span.start as usize..info.span.end as usize].ends_with("LDG.E.SYS R0, [R2+0x4]")
+    });
+    let (load, _) = load.unwrap();
+    assert_eq!(module.locations[&load].line, 10);
+    assert_eq!(&*module.ptx_lines[&load].text, "ld.global.u32 %r2, [%rd4+4];");
+}
+
+/// A cubin says of the stack of a kernel whose functions call themselves that it is not known.
+#[test]
+fn a_stack_of_unknown_size_is_the_usual_one() {
+    let mut bytes = include_bytes!("data/inline_75.cubin").to_vec();
+    let local_bytes = |bytes: &[u8]| {
+        let lowered = lower(&Cubin::read(bytes).unwrap()).unwrap();
+        lowered.module.kernels().map(|(_, function)| function.local_bytes).max().unwrap()
+    };
+    assert_eq!(local_bytes(&bytes), 0);
+    // Records of the least stack: a symbol and a size.
+    let record = [0x04, 0x12, 0x08, 0x00];
+    let at = bytes.windows(4).position(|window| window == record).unwrap();
+    bytes[at + 8..at + 12].fill(0xff);
+    assert_eq!(local_bytes(&bytes), 1024);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]

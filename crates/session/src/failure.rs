@@ -128,7 +128,7 @@ pub(crate) fn place(program: &Program, pc: Pc) -> String {
         Some(format!(" ({file}:{})", location.line))
     });
     let part = program.part_of(pc).map(|part| format!(" of part {part}"));
-    let text = if program.is_machine_code() { "listing line" } else { "PTX line" };
+    let text = if program.module.controls.contains_key(&pc) { "listing line" } else { "PTX line" };
     format!("{text} {}{}{}", info.line, part.unwrap_or_default(), source.unwrap_or_default())
 }
 

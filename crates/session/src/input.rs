@@ -63,6 +63,11 @@ impl InputKind {
         }
     }
 
+    /// True for what may hold code of several GPUs.
+    pub const fn holds_code(self) -> bool {
+        matches!(self, Self::Fatbin | Self::Executable)
+    }
+
     /// True for what holds the counts of launches that ran before.
     pub const fn is_counted(self) -> bool {
         matches!(self, Self::Profile | Self::VisualProfilerLog | Self::NsightCsv | Self::NsightReport)

@@ -44,7 +44,7 @@ pub use input::{Input, InputKind, read_text};
 pub use measure::{measure, of_one as measure_one};
 pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};
-pub use program::{Program, Targets};
+pub use program::{CodeForm, CodeOrigin, CountedCode, Program, Targets};
 pub use progress::Progress;
 pub use race::Race;
 pub use trace::TraceLimits;

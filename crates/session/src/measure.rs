@@ -147,9 +147,8 @@ pub fn one(
     };
     let overreads = execution.overreads() - before.1;
     let support = Support { overreads, ..Support::of(program, decoded, kernel) };
-    let kernel = KernelName::new(&program.module.functions[kernel].name);
     Ok(Measurement {
-        kernel,
+        kernel: KernelName::new(&program.module.functions[kernel].name),
         profile,
         traces: traced.map_or(Traces::None, |traced| Traces::Made(Arc::new(traced))),
         listing,
@@ -159,6 +158,7 @@ pub fn one(
         race: race.map(|race| Race::new(program, &race)),
         statics: None,
         measured: None,
+        code: Some(program.code(kernel)),
         elsewhere: Vec::new(),
     })
 }

@@ -13,7 +13,7 @@ pub use warplens_statics::{Bound, BoundKind, Given, Line};
 
 use crate::generation::Generation;
 use crate::machines::{ComputeCapability, Machine};
-use crate::program::{self, Program};
+use crate::program::{self, CountedCode, Program};
 use crate::race::Race;
 
 /// The counts of one launch.
@@ -39,6 +39,8 @@ pub struct Measurement {
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
+    /// The code that was counted; none where the counts come from elsewhere.
+    pub code: Option<CountedCode>,
     /// How the launch ran on other GPUs that were asked about: those of other generations, where it may have run
     /// differently there, and those for which CUDA C++ was compiled to other code.
     pub elsewhere: Vec<Elsewhere>,
@@ -75,6 +77,7 @@ impl Measurement {
             race: None,
             statics: None,
             measured,
+            code: None,
             elsewhere: Vec::new(),
         }
     }

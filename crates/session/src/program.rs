@@ -1,5 +1,8 @@
 //! An input made ready: PTX read, checked and lowered; its kernels found by name.
 
+mod code;
+mod contained;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +11,9 @@ use warplens_base::nearest;
 use warplens_ir::link::{Linked, link};
 use warplens_ir::{FunctionId, Module};
 use warplens_isa::Pc;
+use warplens_sass::container::Cubin;
 
+pub use self::code::{CodeForm, CodeOrigin, CountedCode};
 use crate::input::{Input, InputKind};
 use crate::machines::{ComputeCapability, Machine};
 use crate::source_names::parameter_names;
@@ -30,11 +35,15 @@ pub struct Program {
     pub(crate) module: Arc<Module>,
     /// The instructions of each text that was linked, in the order in which the PTX has the texts; empty for one text.
     pub(crate) parts: Vec<Range<u32>>,
+    /// What each of them was made for.
+    part_targets: Vec<String>,
     /// CUDA C++.
     source: Option<String>,
+    /// How its code came about.
+    origin: CodeOrigin,
     /// The GPUs whose code this is, where others have code of their own.
     pub(crate) target: Option<ComputeCapability>,
-    /// The same CUDA C++ compiled for other GPUs.
+    /// What other GPUs run of the same input.
     pub(crate) others: Vec<Other>,
 }
 
@@ -59,12 +68,13 @@ pub enum Targets {
 }
 
 impl Targets {
-    /// What these GPUs run, as far back as current compilers go; for no GPU the oldest that they know.
+    /// What these GPUs run, as far back as current compilers go; for no GPU the oldest that they know, or the newest that
+    /// an input holds.
     pub fn of(machines: &[Machine]) -> Self {
         let mut targets: Vec<_> = machines.iter().map(of_machine).collect();
         targets.sort();
         targets.dedup();
-        if targets.is_empty() { Self::Own(vec![OLDEST]) } else { Self::Own(targets) }
+        Self::Own(targets)
     }
 
     /// The first of them, such as `sm_80`.
@@ -84,10 +94,16 @@ fn of_machine(machine: &Machine) -> ComputeCapability {
 /// GPUs run code of their own.
 fn differs_by_target(kind: InputKind, search: &Search) -> bool {
     match kind {
-        InputKind::CudaSource => true,
+        InputKind::CudaSource | InputKind::Fatbin | InputKind::Executable => true,
         InputKind::Ptx => search.code == CodeKind::Machine,
         _ => false,
     }
+}
+
+/// Machine code where PTX is asked for.
+fn no_ptx(input: &Input) -> Error {
+    Error::input(format!("{} is machine code, of which no other is generated", input.name))
+        .with_help("--code machine, or no --code, takes it as it is")
 }
 
 /// True where a GPU runs the code of this target; all of them run code that no other target has a part in.
@@ -101,6 +117,9 @@ impl Program {
     pub fn load_for(input: &Input, targets: &Targets, search: &Search) -> Result<Self> {
         let several = match targets {
             Targets::Own(several) if several.len() > 1 && differs_by_target(input.kind, search) => several,
+            Targets::Own(none) if none.is_empty() && input.kind.holds_code() => {
+                return contained::load(input, None, search);
+            }
             Targets::Own(_) | Targets::One(_) => return Self::load(input, &targets.first(), search),
         };
         let mut main: Option<Self> = None;
@@ -143,13 +162,19 @@ impl Program {
     /// The same with macros defined for CUDA C++.
     pub fn load_with(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Self> {
         let program = match input.kind {
+            InputKind::Cubin if search.code == CodeKind::Generated => return Err(no_ptx(input)),
             InputKind::Cubin => return Self::from_cubin(&input.name, &input.bytes),
+            InputKind::Fatbin | InputKind::Executable => {
+                let target = ComputeCapability::parse(target.trim_end_matches(['a', 'f'])).map(code::number);
+                return contained::load(input, target, search);
+            }
             InputKind::Ptx => Self::from_ptx(&input.name, input.text())?,
             InputKind::CudaSource => {
                 let compiled = toolchain::compile(input, target, macros, search)?;
                 let mut program = Self::from_ptx(&format!("{} (PTX)", input.name), compiled.ptx)?;
                 program.compiled = Some((compiled.compiler, compiled.messages));
                 program.source = Some(input.text());
+                program.origin = CodeOrigin::Compiler;
                 program.name = input.name.clone();
                 program
             }
@@ -161,7 +186,7 @@ impl Program {
     /// The code of PTX that is wanted, for a target.
     pub fn in_code(self, target: &str, search: &Search) -> Result<Self> {
         match search.code {
-            CodeKind::Generated => Ok(self),
+            CodeKind::Auto | CodeKind::Generated => Ok(self),
             CodeKind::Machine => self.assembled(target, search),
         }
     }
@@ -189,14 +214,24 @@ impl Program {
                 }
             }
         }
-        Ok(Self { name: self.name.clone(), source: self.source.clone(), compiled: self.compiled.clone(), ..machine })
+        Ok(Self {
+            name: self.name.clone(),
+            source: self.source.clone(),
+            compiled: self.compiled.clone(),
+            origin: CodeOrigin::Ptxas,
+            ..machine
+        })
     }
 
     /// Reads machine code. Its text is the listing of its kernels.
     pub fn from_cubin(name: &str, bytes: &[u8]) -> Result<Self> {
-        let damaged = |error: &dyn std::fmt::Display| Error::input(format!("{name} cannot be read: {error}"));
-        let cubin = warplens_sass::container::Cubin::read(bytes).map_err(|error| damaged(&error))?;
-        let lowered = warplens_sass::lower::lower(&cubin).map_err(|error| damaged(&error))?;
+        let damaged = |error| Error::input(format!("{name} cannot be read: {error}"));
+        Self::of_cubin(name, &Cubin::read(bytes).map_err(damaged)?)
+    }
+
+    fn of_cubin(name: &str, cubin: &Cubin) -> Result<Self> {
+        let damaged = |error| Error::input(format!("{name} cannot be read: {error}"));
+        let lowered = warplens_sass::lower::lower(cubin).map_err(damaged)?;
         Self::of_module(name, lowered.listing, (Some(lowered.module), Vec::new()))
     }
 
@@ -228,7 +263,9 @@ impl Program {
             compiled: None,
             module: Arc::new(module),
             parts: Vec::new(),
+            part_targets: Vec::new(),
             source: None,
+            origin: CodeOrigin::Input,
             target: None,
             others: Vec::new(),
         })
@@ -242,6 +279,11 @@ impl Program {
             let read = warplens_ptx::load_part(&text);
             parts.push(Self::of_module(&format!("{name}, part {}", number + 1), text, read)?);
         }
+        Self::joined(name, parts)
+    }
+
+    /// Programs as one, which have nothing of the same name.
+    fn joined(name: &str, parts: Vec<Self>) -> Result<Self> {
         let modules: Vec<&Module> = parts.iter().map(|part| part.module()).collect();
         let Linked { mut module, parts: ranges } = link(&modules).map_err(|errors| {
             let error = Error::input(format!("{name} cannot be linked"));
@@ -258,6 +300,7 @@ impl Program {
             whole.ptx += &part.ptx;
         }
         whole.module = Arc::new(module);
+        whole.part_targets = parts.iter().map(|part| part.module.target.clone()).collect();
         whole.parts = ranges.into_iter().map(|range| range.pcs).collect();
         Ok(whole)
     }
@@ -270,6 +313,23 @@ impl Program {
     /// The CUDA C++ that the PTX was made from, if that was the input.
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
+    }
+
+    /// What is executed of a kernel.
+    pub fn code(&self, kernel: FunctionId) -> CountedCode {
+        let function = &self.module.functions[kernel];
+        let form = if function.machine_registers.is_some() { CodeForm::Machine } else { CodeForm::Ptx };
+        let first = function.block_ids().find_map(|block| self.module.blocks[block].insts.first());
+        let part = first.and_then(|first| self.parts.iter().position(|part| part.contains(&first.pc.0)));
+        let target = part.and_then(|part| self.part_targets.get(part)).unwrap_or(&self.module.target);
+        let target = target.split(',').next().unwrap_or_default().trim().to_owned();
+        CountedCode { form, target, origin: self.origin }
+    }
+
+    /// What messages call its text.
+    pub fn text_name(&self) -> String {
+        let what = if self.is_machine_code() { "machine code" } else { "PTX" };
+        format!("{what} of {}", self.name)
     }
 
     /// It is machine code: its text is a listing.

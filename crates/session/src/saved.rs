@@ -20,4 +20,4 @@ mod write;
 pub use origin::{emulation, origin, race, support};
 pub(crate) use read::read;
 pub use read::{document_of, read_registers_basis};
-pub use write::{counts, document, launch, registers_basis};
+pub use write::{counted, counts, document, launch, registers_basis};

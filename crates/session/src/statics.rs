@@ -88,6 +88,7 @@ fn one(
         race: None,
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,
+        code: Some(program.code(kernel)),
         elsewhere: Vec::new(),
         statics: Some(Statics {
             bounds: counts.bounds,

@@ -62,6 +62,7 @@ impl Recorder {
             kernel: self.program.kernel.clone(),
             launch,
             counted: match options.counting {
+                _ if self.program.is_machine_code => Counted::Machine,
                 Counting::Ptx => Counted::Ptx,
                 Counting::Machine => Counted::Reduced,
             },

@@ -9,8 +9,14 @@
 //! - program order: as above, but no instruction issues before the one in front of it.
 //!
 //! Nothing overlaps from block to block. A branch waits for its condition only.
+//!
+//! Machine code says itself what can issue together: instructions are paired where the first of two neighbours is not
+//! followed by a stall for its result and the second waits for no barrier, so that the parallelism is at most 2
+//! (Li et al. take it from the scheduling information of machine code in the same way).
 
 use rustc_hash::FxHashMap;
+
+use warplens_ir::ControlCode;
 
 use crate::dependence::{MAX_ACCESSES, Step, Touch, Word};
 
@@ -45,6 +51,24 @@ impl Schedule {
             cycles: cycles(false),
             cycles_program_order: cycles(true),
         }
+    }
+}
+
+/// Longest stall behind an instruction whose result the next one does not need: a result takes more cycles, and units that
+/// take an instruction every other cycle ask for two.
+const LONGEST_PAIRED: u8 = 2;
+
+impl Schedule {
+    /// Those of machine code, by the control codes of its instructions.
+    pub(crate) fn of_machine_code(controls: &[ControlCode]) -> Self {
+        let mut cycles = 0;
+        let mut rest = controls;
+        while let [first, behind @ ..] = rest {
+            let is_pair = behind.first().is_some_and(|second| first.stall <= LONGEST_PAIRED && second.waits == 0);
+            rest = if is_pair { &behind[1..] } else { behind };
+            cycles += 1;
+        }
+        Self { instructions: controls.len() as u32, cycles, cycles_program_order: cycles }
     }
 }
 
@@ -104,5 +128,22 @@ impl Issue {
             self.crowd = self.accesses.drain(..).map(|(_, next)| next).fold(self.crowd, u32::max);
         }
         self.accesses.push((touch, next));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Schedule;
+    use warplens_ir::ControlCode;
+
+    #[test]
+    fn machine_code_pairs_neighbours() {
+        let code = |stall, waits| ControlCode { stall, waits, ..ControlCode::default() };
+        let cycles = |controls: &[ControlCode]| Schedule::of_machine_code(controls).cycles;
+        assert_eq!(cycles(&[]), 0);
+        assert_eq!(cycles(&[code(1, 0); 6]), 3);
+        assert_eq!(cycles(&[code(4, 0); 6]), 6);
+        // The third waits for a barrier, so that the second has no partner.
+        assert_eq!(cycles(&[code(4, 0), code(1, 0), code(1, 1), code(1, 0)]), 3);
     }
 }

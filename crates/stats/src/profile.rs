@@ -124,7 +124,7 @@ pub enum Counted {
     Ptx,
     /// Those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code.
     Reduced,
-    /// Those of the machine code, as a profiler counts them on a GPU.
+    /// Those of machine code that was executed, or that a profiler counted on a GPU.
     Machine,
 }
 

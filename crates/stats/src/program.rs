@@ -15,6 +15,8 @@ use crate::statistics::BlockTasks;
 pub struct Program {
     pub(crate) kernel: String,
     pub(crate) launch: LaunchShape,
+    /// Its instructions are those of machine code.
+    pub(crate) is_machine_code: bool,
     pub(crate) first_block: u32,
     first_pc: u32,
     /// By block position.
@@ -85,6 +87,7 @@ impl Program {
         let mut program = Self {
             kernel: module.functions[kernel].name.clone(),
             launch,
+            is_machine_code: module.functions[kernel].machine_registers.is_some(),
             first_block,
             first_pc,
             steps: vec![Steps::default(); n_blocks],
@@ -104,7 +107,7 @@ impl Program {
                 program.steps[position] = Steps::new(module, &calls, function, id, &words);
                 program.add_block(module, position, &module.blocks[id]);
                 program.add_sometimes(position, &module.blocks[id]);
-                program.add_schedules(position, &module.blocks[id]);
+                program.add_schedules(module, position, &module.blocks[id]);
                 program.add_tasks(module, position, &module.blocks[id]);
             }
         }
@@ -165,7 +168,13 @@ impl Program {
         self.tasks = tasks;
     }
 
-    fn add_schedules(&mut self, position: usize, block: &Block) {
+    fn add_schedules(&mut self, module: &Module, position: usize, block: &Block) {
+        if self.is_machine_code {
+            let groups = block.insts.chunk_by(|left, right| left.pc == right.pc);
+            let controls: Vec<_> = groups.filter_map(|group| module.controls.get(&group[0].pc).copied()).collect();
+            self.schedules[position] = [Schedule::of_machine_code(&controls); 2];
+            return;
+        }
         let schedule = |counts: &dyn Fn(&PcFacts) -> bool| {
             let mut groups: Vec<Group<'_>> = Vec::new();
             let mut last = None;

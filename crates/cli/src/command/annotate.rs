@@ -31,11 +31,12 @@ pub(crate) struct AnnotateFlags {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum ByFlag {
-    /// Those of the source, where the input names them and the file is found; else those of the input
+    /// Those of machine code with those of the source between them; of PTX those of the source, where it names them and
+    /// the file is found; else those of the input
     Auto,
     /// Those of the program that was compiled
     Source,
-    /// Those of the PTX or of the native listing
+    /// Those of the PTX, of the machine code or of the native listing
     Input,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_question::{coverage, disassembly, native, stages, validate, whatif};
+use warplens_question::{coverage, disassembly, hazards, native, stages, validate, whatif};
 use warplens_report::{document, render, view};
 use warplens_session::{Choice, Error, ExecutionOptions, Input, Progress, import, machines, predict};
 
@@ -32,6 +32,9 @@ enum Stage {
     Code(CodeFlags),
     /// The machine code in a cubin, a fatbin or a program, with its scheduling and the lines that it came from
     Disasm(DisasmFlags),
+    /// Hazards of machine code: results that its own scheduling does not guarantee where they are used. Ends with exit
+    /// code 1 where there are any
+    Hazards(DisasmFlags),
     /// Machine code that others wrote down, on one SM: a listing of the GT200 era, or a trace in Accel-Sim's format
     Simulate(SimulateFlags),
     /// The JSON Schema of a document that `--format json` writes
@@ -122,6 +125,7 @@ pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
         Stage::Cfg(flag) => (stages::control_flow, flag),
         Stage::Code(flags) => return code(flags, terminal),
         Stage::Disasm(flags) => return disasm(flags, terminal),
+        Stage::Hazards(flags) => return hazards(flags, terminal),
         Stage::Simulate(flags) => return simulate(flags, terminal),
         Stage::Schema { document } => return schema(document.as_deref(), terminal),
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
@@ -149,6 +153,17 @@ fn disasm(flags: &DisasmFlags, terminal: &Terminal) -> Result<Outcome> {
         terminal.message(&format!("{} of {} instructions are not known", listing.unknown, listing.instructions));
     }
     Ok(Outcome::Done)
+}
+
+fn hazards(flags: &DisasmFlags, terminal: &Terminal) -> Result<Outcome> {
+    let request = hazards::Request { kernel: flags.kernel.clone(), sm: flags.arch };
+    let input = Input::read(&flags.input)?;
+    let checked = hazards::check(&input, &request)?;
+    terminal.text(&checked.text)?;
+    match checked.hazards {
+        0 => Ok(Outcome::Done),
+        n => Err(Error::input(format!("{} has {n} hazards in its machine code", input.name)).into()),
+    }
 }
 
 fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {

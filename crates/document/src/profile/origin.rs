@@ -29,6 +29,9 @@ pub struct Origin {
     /// With `--static`: what the counts stand on.
     #[serde(default, rename = "static")]
     pub statics: Option<Static>,
+    /// The code that was counted; not there where the counts come from elsewhere.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub code: Held<Code>,
 }
 
 /// Two blocks that touch the same byte of device memory without an ordered access, at least one of which writes it.
@@ -126,6 +129,42 @@ pub struct Static {
     pub ctas_walked: u64,
     /// Warp instructions that were walked.
     pub warp_instructions_walked: u64,
+}
+
+words! {
+    /// The language of code: PTX (`ptx`), of which the timing simulation takes machine code that is generated here, or
+    /// machine code (`machine`), which it takes as it is.
+    "form" CodeForm {
+        /// PTX.
+        Ptx = "ptx",
+        /// Machine code.
+        Machine = "machine",
+    }
+
+    /// How code came about: it is the `input`, it was chosen among what the input, a `container`, holds for the GPU, a
+    /// `compiler` of CUDA C++ made it, or `ptxas` made it of PTX.
+    "origin" CodeOrigin {
+        /// It is the input.
+        Input = "input",
+        /// It was chosen among what the input holds.
+        Container = "container",
+        /// A compiler of CUDA C++ made it.
+        Compiler = "compiler",
+        /// ptxas made it of PTX.
+        Ptxas = "ptxas",
+    }
+}
+
+/// The code that was executed and counted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Code {
+    /// Its language.
+    pub form: CodeForm,
+    /// What it was made for, such as `sm_80`.
+    pub target: String,
+    /// How it came about.
+    pub origin: CodeOrigin,
 }
 
 words! {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Launch};
+use super::{Code, Counts, Launch};
 use crate::Held;
 use crate::words::words;
 
@@ -66,6 +66,9 @@ pub struct Elsewhere {
     /// Why it does not run there; goes without `counts`.
     #[serde(default)]
     pub fails: Option<String>,
+    /// The code that was counted there.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub code: Held<Code>,
     /// The counts there.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub counts: Held<Counts>,

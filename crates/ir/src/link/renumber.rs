@@ -204,6 +204,24 @@ impl<'r> Renumber<'r> {
         }
     }
 
+    /// Banks with content of their own cannot become one; those in which only parameters lie can.
+    fn constant_banks(&mut self, linked: &mut Module) {
+        for bank in &self.module.constant_banks {
+            let other = linked.constant_banks.iter_mut().find(|other| other.number == bank.number);
+            match other {
+                None => linked.constant_banks.push(bank.clone()),
+                Some(other)
+                    if other.content == bank.content
+                        && bank.content.is_empty()
+                        && other.parameters == bank.parameters =>
+                {
+                    other.bytes = other.bytes.max(bank.bytes);
+                }
+                Some(_) => self.errors.push(LinkError::ConstantBanks { module: self.number }),
+            }
+        }
+    }
+
     fn append(&mut self, linked: &mut Module, texts: &BTreeMap<String, SpellingId>) {
         let module = self.module;
         linked.files.extend(module.files.iter().cloned());
@@ -217,11 +235,9 @@ impl<'r> Renumber<'r> {
             let file = location.file + self.start.file;
             linked.locations.insert(self.pc(pc), SourceLocation { file, ..*location });
         }
+        linked.ptx_lines.extend(module.ptx_lines.iter().map(|(&pc, line)| (self.pc(pc), line.clone())));
         linked.controls.extend(module.controls.iter().map(|(&pc, control)| (self.pc(pc), *control)));
-        match linked.constant_banks.is_empty() || module.constant_banks.is_empty() {
-            true => linked.constant_banks.extend(module.constant_banks.iter().cloned()),
-            false => self.errors.push(LinkError::ConstantBanks { module: self.number }),
-        }
+        self.constant_banks(linked);
         for (_, block) in module.blocks.iter() {
             let mut block = block.clone();
             block.insts.iter_mut().for_each(|inst| self.inst(inst));

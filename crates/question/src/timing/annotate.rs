@@ -7,6 +7,7 @@ use std::path::Path;
 use warplens_sim::Outcome;
 use warplens_trace::{Code, Place};
 
+use super::machine_lines::{self, MachineLine};
 use super::{Spent, whole};
 use crate::listing::source_text;
 use crate::waits;
@@ -21,7 +22,8 @@ const MOST_HOT: usize = 10;
 /// Which lines stalls are shown beside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum By {
-    /// Those of the program that was compiled, where the input says them and the text is found; else those of the input.
+    /// Those of machine code, with those of the program between them; else those of the program that was compiled, where
+    /// the input says them and the text is found; else those of the input.
     #[default]
     Auto,
     /// Those of the program that was compiled.
@@ -45,9 +47,12 @@ pub struct Text<'a> {
 pub(crate) fn of(text: &Text<'_>, code: &Code, outcome: &Outcome) -> Result<Annotation> {
     let by_source = || by_source(text.program?, text.input, code, outcome);
     let by_input = || {
+        if let Some(program) = text.program.filter(|program| program.is_machine_code()) {
+            return by_machine_code(program, text.input, code, outcome);
+        }
         let file = text.input.and_then(Path::file_name).map_or_else(String::new, |name| name.to_string_lossy().into());
         match text.program {
-            Some(program) => by_input(&format!("PTX of {}", program.name), Some(&program.ptx), code, outcome),
+            Some(program) => by_input(&program.text_name(), Some(&program.ptx), code, outcome),
             None => {
                 let own = text.input.and_then(|path| files::read_to_string(path).ok());
                 by_input(&file, own.filter(|own| holds(own, code)).as_deref(), code, outcome)
@@ -55,6 +60,8 @@ pub(crate) fn of(text: &Text<'_>, code: &Code, outcome: &Outcome) -> Result<Anno
         }
     };
     match text.by {
+        // A listing of machine code has the lines of the program in it.
+        By::Auto if text.program.is_some_and(Program::is_machine_code) => Ok(by_input()),
         By::Auto => Ok(by_source().unwrap_or_else(by_input)),
         By::Input => Ok(by_input()),
         By::Source => by_source().ok_or_else(|| {
@@ -84,6 +91,8 @@ pub struct AnnotatedText {
     pub text: Vec<(u32, String)>,
     /// What was spent, by line.
     pub lines: BTreeMap<u32, Spent>,
+    /// Of a listing of machine code its instructions, by line.
+    pub machine: BTreeMap<u32, MachineLine>,
     /// The lines that take most of the warp cycles together, the hottest first.
     pub hottest: Vec<u32>,
 }
@@ -113,6 +122,15 @@ pub fn by_input(name: &str, text: Option<&str>, code: &Code, outcome: &Outcome) 
     };
     let texts = vec![AnnotatedText::new(name.to_owned(), text, lines)];
     Annotation { texts, whole: whole(code, outcome), elsewhere }
+}
+
+/// The listing of machine code, with what it was made of.
+fn by_machine_code(program: &Program, beside: Option<&Path>, code: &Code, outcome: &Outcome) -> Annotation {
+    let text = machine_lines::with_sources(program, beside);
+    let mut annotation = by_input(&program.text_name(), Some(&text), code, outcome);
+    let machine = machine_lines::of(program);
+    annotation.texts.iter_mut().for_each(|text| text.machine.clone_from(&machine));
+    annotation
 }
 
 /// The lines of the files that the input was compiled from, those whose text is found. None without any. `beside` is the
@@ -152,7 +170,7 @@ impl AnnotatedText {
             hottest.push(line);
             found += share;
         }
-        Self { name, text, lines, hottest }
+        Self { name, text, lines, machine: BTreeMap::new(), hottest }
     }
 
     /// The text of a line, without blanks around it.

@@ -32,6 +32,7 @@ fn one_variant(variant: &Variant) -> document::Variant {
         kernel: variant.measurement.kernel.mangled.clone(),
         kernel_demangled: variant.measurement.kernel.demangled.clone(),
         launch: saved::launch(&variant.measurement.profile),
+        counted: saved::counted(&variant.measurement.profile).into(),
     }
 }
 

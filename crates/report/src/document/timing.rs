@@ -8,7 +8,7 @@ use warplens_document::{Held, Id, Number};
 use warplens_question::timing::annotate::AnnotatedText;
 use warplens_question::timing::over_warps::{OverWarps, Point};
 use warplens_question::timing::scale::{Scale, Step};
-use warplens_question::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
+use warplens_question::timing::{Annotated, Answer, ControlCode, Outcome, Spent, StallCycles};
 
 use super::predict::refused;
 
@@ -35,12 +35,34 @@ fn annotation(answer: &Answer<Annotated>) -> Annotation {
 }
 
 fn text(text: &AnnotatedText) -> document::Text {
-    let lines = text.lines.iter().map(|(&line, of_line)| AnnotatedLine {
-        spent: spent(of_line),
-        line,
-        text: text.line(line).to_owned(),
+    let lines = text.lines.iter().map(|(&line, of_line)| {
+        let machine = text.machine.get(&line);
+        let source = machine.and_then(|machine| machine.source.as_ref());
+        let ptx = machine.and_then(|machine| machine.ptx.as_ref());
+        AnnotatedLine {
+            spent: spent(of_line),
+            line,
+            text: text.line(line).to_owned(),
+            control: Held(machine.map(|machine| control(&machine.control))),
+            source_file: Held(source.map(|(file, _)| file.clone())),
+            source_line: Held(source.map(|&(_, line)| line)),
+            ptx_line: Held(ptx.map(|ptx| ptx.line)),
+            ptx: Held(ptx.map(|ptx| ptx.text.to_string())),
+        }
     });
     document::Text { name: text.name.clone(), hottest: text.hottest.clone(), lines: lines.collect() }
+}
+
+fn control(control: &ControlCode) -> document::Control {
+    let bits = |bits: u8| (0..8).filter(|bit| bits >> bit & 1 == 1).collect();
+    document::Control {
+        stall_cycles: control.stall,
+        yields: control.yields,
+        write_barrier: control.write_scoreboard,
+        read_barrier: control.read_scoreboard,
+        waits: bits(control.waits),
+        reuse: bits(control.reuse),
+    }
 }
 
 fn spent(spent: &Spent) -> document::Spent {

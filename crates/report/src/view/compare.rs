@@ -323,6 +323,14 @@ fn notes(comparison: &Comparison) -> Option<Section> {
         section =
             section.note(format!("Executed in part, counts scaled: {}; --full executes all.", in_part.join(", ")));
     }
+    let unlike: Vec<String> =
+        comparison.unlike_code().into_iter().map(|(name, code)| format!("{name} ({code})")).collect();
+    if !unlike.is_empty() {
+        section = section.note(format!(
+            "Different code was counted, so that numbers of instructions do not compare: {}.",
+            unlike.join(", ")
+        ));
+    }
     if comparison.n_ignored > 0 {
         section = section.note(format!("Measured times of nothing that is compared: {}.", comparison.n_ignored));
     }

@@ -54,6 +54,17 @@ pub struct Target {
     pub variant: Option<char>,
 }
 
+impl Target {
+    /// A GPU of this number runs the code: one of the same generation that is not older (CUDA C++ Programming Guide, Binary
+    /// Compatibility), and of code for one chip that chip alone.
+    pub const fn runs_on(self, sm: u32) -> bool {
+        match self.variant {
+            Some('a') => self.sm == sm,
+            _ => self.sm / 10 == sm / 10 && self.sm <= sm,
+        }
+    }
+}
+
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "sm_{}", self.sm)?;

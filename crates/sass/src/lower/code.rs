@@ -11,6 +11,8 @@ use warplens_isa::{BlockId, InstKey, Op, OpClass, Operation, Pc, ScalarType, Spe
 use super::constants::Facts;
 use super::opcodes::End;
 use super::operands::{FIRST_TEMPORARY, Lowering, PREDICATES, word};
+use super::origin::Origins;
+use crate::container::SectionId;
 use crate::control::Control;
 use crate::decode::{Decoder, WORD_BYTES, words};
 use crate::syntax::Syntax;
@@ -18,6 +20,8 @@ use crate::syntax::Syntax;
 /// A stretch of code that has its addresses from the beginning on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Section<'b> {
+    /// Which it is of the file.
+    pub(super) id: SectionId,
     /// Address of its first instruction among all code of the module.
     pub(super) base: u64,
     pub(super) bytes: &'b [u8],
@@ -41,6 +45,8 @@ pub(super) struct Output<'m> {
     pub(super) listing: &'m mut String,
     /// Lines that the listing has.
     pub(super) n_lines: &'m mut u32,
+    /// Where instructions came from.
+    pub(super) origins: &'m mut Origins,
     /// Uniform registers that the function names.
     pub(super) uniform: u32,
     pub(super) function: FunctionId,
@@ -70,7 +76,7 @@ pub(super) fn lower(
         let before = items.len();
         for (index, bits) in words(section.bytes).enumerate() {
             let address = section.base + WORD_BYTES * index as u64;
-            items.push(instruction(output, decoder, facts, (bits, address, section.base), first_word));
+            items.push(instruction(output, decoder, facts, (bits, address, section), first_word));
         }
         for item in &items[before..] {
             let next = item.address + WORD_BYTES;
@@ -113,7 +119,7 @@ fn instruction(
     output: &mut Output<'_>,
     decoder: &Decoder,
     facts: &Facts<'_>,
-    (bits, address, section): (u128, u64, u64),
+    (bits, address, section): (u128, u64, &Section<'_>),
     first_word: u32,
 ) -> Item {
     let pc = Pc(output.module.pcs.len() as u32);
@@ -141,10 +147,14 @@ fn instruction(
     let refused = || (vec![Inst::new(pc, Operation::Unsupported, ScalarType::B32)], End::Next);
     let (insts, end) = placed.unwrap_or_else(refused);
     let unknown = || format!("unknown {:#018x} {:#018x}", bits as u64, (bits >> 64) as u64);
-    let written = decoded.map_or_else(unknown, |instruction| instruction.text(address - section));
+    let offset = address - section.base;
+    let written = decoded.map_or_else(unknown, |instruction| instruction.text(offset));
     let mnemonic = syntax.map_or_else(|| "unknown".to_owned(), |syntax| syntax.mnemonic());
     let control = Control::of(bits);
-    note(output, (mnemonic, &insts), &format!("{:04x}  {control}  {written}", address - section));
+    for head in output.origins.note(output.module, pc, (section.id, offset)) {
+        output.list(&format!("  {head}"));
+    }
+    note(output, (mnemonic, &insts), &format!("{offset:04x}  {control}  {written}"));
     output.module.controls.insert(pc, code_of(control));
     Item { address, insts, end }
 }

@@ -1,7 +1,7 @@
 //! What is known about a measurement besides its counts.
 
 use warplens_document::profile::{self as document, Given, Origin, Static, StaticBasis, Unsupported};
-use warplens_document::{Amount, Fault, Number, Place};
+use warplens_document::{Amount, Fault, Held, Number, Place};
 use warplens_isa::Pc;
 
 use super::opcode;
@@ -9,6 +9,7 @@ use super::words::Word;
 use crate::measurement::Emulation;
 use crate::measurement::{Bound, Line, Statics};
 use crate::measurement::{Measurement, Support};
+use crate::program::CountedCode;
 use crate::race::Race;
 use warplens_import::Measured;
 
@@ -21,7 +22,17 @@ pub fn origin(measurement: &Measurement) -> Origin {
         support: support(&measurement.support).into(),
         emulation: measurement.emulation.as_ref().map(emulation),
         statics: measurement.statics.as_ref().map(statics),
+        code: Held(measurement.code.as_ref().map(code)),
     }
+}
+
+/// The code that was counted.
+pub(super) fn code(code: &CountedCode) -> document::Code {
+    document::Code { form: code.form.written(), target: code.target.clone(), origin: code.origin.written() }
+}
+
+pub(super) fn read_code(code: document::Code) -> CountedCode {
+    CountedCode { form: Word::from_written(code.form), target: code.target, origin: Word::from_written(code.origin) }
 }
 
 /// Blocks that touch what others write.

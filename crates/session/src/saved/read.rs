@@ -98,6 +98,7 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
         elsewhere: others,
         race: of.race.map(|race| origin::read_race(race, &place.key("race"))).transpose()?,
         measured: of.measured.map(origin::read_measured),
+        code: of.code.0.map(origin::read_code),
     })
 }
 
@@ -123,7 +124,8 @@ fn elsewhere(
                 Some(recorded) => recording::read(recorded, &profile, &place.key("recording"))?,
                 None => Traces::None,
             };
-            Ok(Box::new(Measurement { traces, ..Measurement::counted(kernel.clone(), profile, None) }))
+            let code = written.code.0.map(origin::read_code);
+            Ok(Box::new(Measurement { traces, code, ..Measurement::counted(kernel.clone(), profile, None) }))
         }
         _ => return Err(place.fault("one of `fails` and `counts` is needed")),
     };

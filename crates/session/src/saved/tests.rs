@@ -26,6 +26,7 @@ use crate::measurement::{Bound, BoundKind, Line, Statics};
 use crate::measurement::{Measurement, Support};
 use crate::predict::{self, Choice, Options};
 use crate::program::Program;
+use crate::program::{CodeForm, CodeOrigin, CountedCode};
 use crate::progress::Progress;
 use crate::race::Race;
 use crate::toolchain::Search;
@@ -429,6 +430,11 @@ impl Random {
                 overreads: self.count(),
             },
             communicates: self.flag(),
+            code: self.maybe(|random| CountedCode {
+                form: random.one(&CodeForm::ALL),
+                target: random.text(),
+                origin: random.one(&CodeOrigin::ALL),
+            }),
             elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,
             race: self.maybe(|random| Race {

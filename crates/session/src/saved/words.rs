@@ -6,6 +6,7 @@ use warplens_stats::{BankRule, CoalescingRule, Counted, RegistersBasis};
 
 use crate::generation::Generation;
 use crate::measurement::BoundKind;
+use crate::program::{CodeForm, CodeOrigin};
 
 /// A word that the document has, too.
 pub(super) trait Word: Copy {
@@ -54,6 +55,8 @@ same! {
     }
     StateSpace = Space { Generic, Global, Shared, Local, Const, Param, Texture, Surface }
     BoundKind = BoundKind { Branch, Address }
+    CodeForm = CodeForm { Ptx, Machine }
+    CodeOrigin = CodeOrigin { Input, Container, Compiler, Ptxas }
     Generation = Generation {
         Warps, Threads, Volta, Turing, Ampere, Ada, Hopper, Blackwell, RtxBlackwell,
     }

@@ -36,6 +36,7 @@ fn elsewhere(elsewhere: &Elsewhere, main: &Profile) -> document::Elsewhere {
         target: Held(elsewhere.target.map(|target| target.target())),
         launch: Held(other.map(|of| launch(&of.profile))),
         fails: of.err().cloned(),
+        code: Held(of.ok().and_then(|of| of.code.as_ref()).map(super::origin::code)),
         counts: Held(of.ok().map(|of| counts(&of.profile))),
         recording: of.map_or(Held(None), |of| super::recording::written(&of.traces, &of.profile)),
     }
@@ -52,6 +53,11 @@ pub fn launch(profile: &Profile) -> document::Launch {
         registers: held(profile, Count::Registers, launch.registers),
         registers_basis: held(profile, Count::Registers, launch.registers_basis.written()),
     }
+}
+
+/// Which instructions a profile counts.
+pub fn counted(profile: &Profile) -> document::Counted {
+    profile.counted.written()
 }
 
 /// Where a number of registers comes from.

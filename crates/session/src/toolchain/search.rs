@@ -28,16 +28,19 @@ pub struct Search {
 /// The code of a kernel that is executed, and whose instructions are simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CodeKind {
-    /// PTX is executed, and machine code that is generated of it is simulated.
+    /// Machine code where the input has it for the GPU, else as [`Self::Generated`].
     #[default]
+    Auto,
+    /// PTX is executed, and machine code that is generated of it is simulated.
     Generated,
-    /// The machine code that ptxas makes for each GPU is executed and simulated.
+    /// Machine code is executed and simulated: that of the input, or what ptxas makes of its PTX for each GPU.
     Machine,
 }
 
 impl CodeKind {
     /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 2] = [("generated", Self::Generated), ("machine", Self::Machine)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("auto", Self::Auto), ("generated", Self::Generated), ("machine", Self::Machine)];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -51,7 +54,7 @@ impl CodeKind {
 
     /// GPUs of this compute capability can have it: machine code is known from 7.5 on.
     pub fn serves(self, cc: ComputeCapability) -> bool {
-        self == Self::Generated || cc >= ComputeCapability::new(7, 5)
+        self != Self::Machine || cc >= ComputeCapability::new(7, 5)
     }
 }
 
