@@ -29,19 +29,19 @@ struct Note {
     bytes: u8,
     /// An atomic, or an ordered access: among themselves they do not race.
     is_ordered: bool,
-    /// It left what stood there.
-    is_unchanged: bool,
 }
 
-const NOTHING: Note = Note { time: 0, pc: Pc(0), warp: 0, bytes: 0, is_ordered: false, is_unchanged: false };
+const NOTHING: Note = Note { time: 0, pc: Pc(0), warp: 0, bytes: 0, is_ordered: false };
 
 #[derive(Clone, Copy)]
 struct Word {
     write: Note,
     reads: [Note; 2],
+    /// Bytes that have been written at all.
+    written: u8,
 }
 
-const UNTOUCHED: Word = Word { write: NOTHING, reads: [NOTHING; 2] };
+const UNTOUCHED: Word = Word { write: NOTHING, reads: [NOTHING; 2], written: 0 };
 
 /// What a lane does to shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +125,10 @@ impl Hazards {
             self.pages.resize_with(page + 1, || None);
         }
         let of = &mut self.pages[page].get_or_insert_with(|| Box::new([UNTOUCHED; PAGE]))[word as usize % PAGE];
+        if touch.kind == AccessKind::Store && touch.is_unchanged && of.written & bytes == bytes {
+            // It hides nobody's access either. What nobody has written holds nothing that could be left.
+            return None;
+        }
         let clock = &self.clocks[touch.warp as usize];
         let races = |note: &Note| {
             note.time > clock[usize::from(note.warp)]
@@ -140,10 +144,10 @@ impl Hazards {
         };
         let (reads, writes) = match touch.kind {
             AccessKind::Load => (true, false),
-            AccessKind::Store => (false, !touch.is_unchanged),
+            AccessKind::Store => (false, true),
             AccessKind::Atomic => (true, true),
         };
-        let is_read_late = reads && !of.write.is_unchanged && races(&of.write);
+        let is_read_late = reads && races(&of.write);
         let found = if is_read_late {
             Some(clash(Hazard::ReadAfterWrite, &of.write))
         } else if writes && races(&of.write) {
@@ -159,8 +163,6 @@ impl Hazards {
             warp: touch.warp as u8,
             bytes,
             is_ordered: touch.is_ordered,
-            // What nobody has written holds nothing that could be left.
-            is_unchanged: touch.is_unchanged && of.write.time > 0,
         };
         of.note(own, touch.kind);
         found
@@ -183,6 +185,7 @@ impl Word {
         let is_more = self.write.warp == own.warp && self.write.time == own.time && self.write.pc == own.pc;
         let bytes = if is_more { self.write.bytes } else { 0 };
         self.write = Note { bytes: own.bytes | bytes, ..own };
+        self.written |= own.bytes;
         if own.bytes == 0b1111 {
             self.reads = [NOTHING; 2];
         }
@@ -302,5 +305,20 @@ mod tests {
         assert_eq!(go(&mut hazards, touch(0, Store, 0, 4)), None);
         assert_eq!(go(&mut hazards, same(1)), None);
         assert_eq!(go(&mut hazards, touch(0, Load, 0, 4)), None);
+    }
+
+    #[test]
+    fn stores_of_the_same_value_hide_no_other() {
+        use AccessKind::{Load, Store};
+        let same = |warp, address, bytes| Touch { is_unchanged: true, ..touch(warp, Store, address, bytes) };
+        let mut hazards = Hazards::new();
+        assert_eq!(go(&mut hazards, touch(0, Store, 0, 4)), None);
+        assert_eq!(go(&mut hazards, same(1, 0, 4)), None);
+        assert_eq!(go(&mut hazards, touch(2, Load, 0, 4)), Some(Hazard::ReadAfterWrite));
+        // What stood in the second half was never written.
+        let mut hazards = Hazards::new();
+        assert_eq!(hazards.touch(&same(0, 0, 2)), None);
+        assert_eq!(go(&mut hazards, same(0, 2, 2)), None);
+        assert_eq!(go(&mut hazards, touch(1, Load, 2, 2)), Some(Hazard::ReadAfterWrite));
     }
 }

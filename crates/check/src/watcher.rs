@@ -66,11 +66,10 @@ impl Watcher {
             if access.kind != AccessKind::Store
                 && let Some(missing) = before.first_unwritten(&self.own, range.start, range.end - range.start)
             {
-                let lacks = |lane: usize| {
-                    let address = access.addresses.of(lane);
-                    range.contains(&address) && before.first_unwritten(&self.own, address, bytes).is_some()
-                };
-                let count = access.mask.lanes().skip_while(|&lane| lane < first).filter(|&lane| lacks(lane)).count();
+                let lanes = first..first + ((range.end - range.start) / bytes) as usize;
+                let lacks =
+                    |&lane: &usize| before.first_unwritten(&self.own, access.addresses.of(lane), bytes).is_some();
+                let count = lanes.filter(lacks).count();
                 let lane = first + ((missing - range.start) / bytes) as usize;
                 self.findings.add(Found {
                     fault: Fault::Unwritten,

@@ -76,6 +76,19 @@ fn guarded(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
     if is_forked() {
         return Status::NOT_INITIALIZED;
     }
+    entered(work)
+}
+
+/// What a compiler lets a program do before `main` and behind it. These are no calls of CUDA: a process that has made none
+/// may still fork.
+pub(crate) fn registration(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) {
+    let owner = OWNER.load(Ordering::Relaxed);
+    if owner == 0 || owner == std::process::id() {
+        entered(work);
+    }
+}
+
+fn entered(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut runtime = runtime();
         let (runtime, clock) = runtime.as_mut().expect("it was made");

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use warplens_runtime::{ModuleSource, Status, link};
 use warplens_sass::container::{extent, fatbin};
 
-use crate::guard::runtime_call;
+use crate::guard::{registration, runtime_call};
 use crate::pointers::{In, Memory, Out, Text};
 use crate::structures::Dim3;
 use crate::{Runtime, api};
@@ -105,7 +105,7 @@ pub(crate) fn image_in(bytes: &[u8]) -> Result<ModuleSource, Status> {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: In<Wrapper>) -> Memory {
     let mut handle = 0;
-    runtime_call(|runtime| {
+    registration(|runtime| {
         let containers = wrapper.get().and_then(containers)?;
         handle = runtime.register(ModuleSource::Containers(containers));
         Ok(())
@@ -120,7 +120,7 @@ pub(crate) extern "C" fn __cudaRegisterFatBinaryEnd(_handle: Memory) {}
 /// The program, or the library that had the code, ends.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaUnregisterFatBinary(handle: Memory) {
-    runtime_call(|runtime| runtime.unload_module(handle.address()));
+    registration(|runtime| runtime.unload_module(handle.address()));
 }
 
 /// Registers a kernel: `stub` is what stands for it on the host.
@@ -136,7 +136,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
     name: Text,
     _threads: i32,
 ) {
-    runtime_call(|runtime| runtime.register_function(handle.address(), stub.address(), &name.get()?));
+    registration(|runtime| runtime.register_function(handle.address(), stub.address(), &name.get()?));
 }
 
 /// Registers a variable: `shadow` is what stands for it on the host.
@@ -153,7 +153,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterVar(
     _external: i32,
     _bytes: usize,
 ) {
-    runtime_call(|runtime| runtime.register_variable(handle.address(), shadow.address(), &name.get()?));
+    registration(|runtime| runtime.register_variable(handle.address(), shadow.address(), &name.get()?));
 }
 
 /// Registers a variable that host and device share: the host finds its address in `pointer`.
@@ -170,7 +170,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
     _external: i32,
     _bytes: usize,
 ) {
-    runtime_call(|runtime| {
+    registration(|runtime| {
         let (name, shadow) = (name.get()?, pointer.address());
         runtime.register_managed(handle.address(), shadow, &name)?;
         let (address, _) = runtime.module_variable(handle.address(), &name)?;

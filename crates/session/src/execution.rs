@@ -497,7 +497,7 @@ impl<'p> Execution<'p> {
             });
         let variables: u64 = variables.map(|(_, variable)| variable.bytes).sum();
         let buffers: u64 = self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum();
-        variables + buffers + self.foreign_bytes
+        (variables + buffers).saturating_add(self.foreign_bytes)
     }
 
     /// Bytes with the addresses of buffers and the handles of objects.

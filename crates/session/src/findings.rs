@@ -87,10 +87,9 @@ impl Watched<'_> {
 
     /// A race between blocks.
     pub(crate) fn race(&self, race: &Race) -> Finding {
-        let place = match &race.source {
-            Some((file, line)) => format!("PTX line {} ({file}:{line})", race.ptx_line),
-            None => format!("PTX line {}", race.ptx_line),
-        };
+        let text = if self.program.module.controls.is_empty() { "PTX line" } else { "listing line" };
+        let source = race.source.as_ref().map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
+        let place = format!("{text} {}{source}", race.ptx_line);
         Finding { check: Check::Races, place, message: race.to_string(), count: 1 }
     }
 

@@ -141,6 +141,10 @@ impl Input {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
+    fn has_extension(&self, extension: &str) -> bool {
+        self.path.as_ref().and_then(|path| path.extension()).is_some_and(|own| own == extension)
+    }
+
     /// The error for an input that cannot be taken where PTX is wanted.
     pub fn unusable(&self) -> Error {
         let error = Error::input(format!("{} is {}; PTX or CUDA C++ is needed", self.name, self.kind.name()));
@@ -155,6 +159,9 @@ impl Input {
             InputKind::Script => error.with_help("`warplens predict` and `warplens profile` read it"),
             InputKind::Archive => error
                 .with_help("verbs that ask about a launch read it, such as `warplens predict` and `warplens explain`"),
+            InputKind::OtherText if self.has_extension("toml") => {
+                error.with_help("a launch file goes behind `--launch`, and the code of its kernel before it")
+            }
             InputKind::OtherText => error.with_help("PTX has .version and .target directives; CUDA C++ is named *.cu"),
             _ => error,
         }
@@ -279,6 +286,16 @@ mod tests {
         for (name, bytes, kind) in cases {
             assert_eq!(detect(name, bytes), kind, "{name} {:?}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn a_launch_file_in_place_of_an_input_is_told_where_it_goes() {
+        let help = |name: &str| {
+            let input = Input::new(name, Some(name.into()), b"kernel = \"add\"\n".to_vec()).unwrap();
+            input.unusable().help.unwrap_or_default()
+        };
+        assert!(help("launch.toml").contains("--launch"), "{}", help("launch.toml"));
+        assert!(help("launch.txt").contains(".version"), "{}", help("launch.txt"));
     }
 
     #[test]

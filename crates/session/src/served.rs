@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use warplens_device::{Context, Kernel, Marks, ModuleHandle};
 use warplens_exec::{AccessFault, ExecError, LaunchSummary, Schedule};
-use warplens_ir::FunctionId;
 pub use warplens_ir::Parameter;
+use warplens_ir::{FunctionId, Module};
+use warplens_isa::MOST_CLUSTER_CTAS;
 use warplens_launch::{KernelName, PlannedLaunch, Words};
 use warplens_stats::Counting;
 
@@ -312,11 +313,11 @@ impl Served {
         (options, checks): (ExecutionOptions, &mut Checks),
         work: impl FnOnce(&mut Execution<'_>) -> Result<(T, Option<Race>)>,
     ) -> std::result::Result<Done<T>, Stopped> {
-        self.check(launch)?;
+        let cluster = self.check(&loaded.program.module, launch)?;
         let planned = PlannedLaunch {
             grid: launch.grid,
             block: launch.block,
-            cluster: launch.cluster,
+            cluster,
             dynamic_shared: launch.dynamic_shared,
             registers: None,
             parameter_names: Vec::new(),
@@ -349,7 +350,9 @@ impl Served {
     }
 
     /// Refuses what cannot be launched before anything is said of how it went.
-    fn check(&self, launch: &ServedLaunch) -> std::result::Result<(), Stopped> {
+    /// Refuses what no GPU can launch. Returns the clusters that the launch or its kernel asks for; programs may allow larger
+    /// ones than every GPU has room for, so that no more is asked than that some has.
+    fn check(&self, module: &Module, launch: &ServedLaunch) -> std::result::Result<Option<[u32; 3]>, Stopped> {
         let impossible = |what: String| Stopped {
             stop: Stop::Configuration,
             error: Error::usage(format!("kernel `{}` cannot be launched: {what}", self.name.mangled)),
@@ -363,7 +366,21 @@ impl Served {
         if ctas == 0 || ctas > u64::from(u32::MAX) {
             return Err(impossible(format!("its grid has {ctas} blocks")));
         }
-        Ok(())
+        let required = module.functions[self.kernel].bounds.cluster.and_then(|required| required.ctas);
+        if let (Some(required), Some(given)) = (required, launch.cluster)
+            && required != given
+        {
+            return Err(impossible(format!("its clusters are {given:?}, and it is made for {required:?}")));
+        }
+        let cluster = launch.cluster.or(required);
+        if let Some(cluster) = cluster {
+            let n_ctas = cluster.iter().fold(1u64, |ctas, &extent| ctas.saturating_mul(extent.into()));
+            let divides = launch.grid.iter().zip(&cluster).all(|(&ctas, &extent)| ctas.is_multiple_of(extent.max(1)));
+            if n_ctas == 0 || n_ctas > MOST_CLUSTER_CTAS.into() || !divides {
+                return Err(impossible(format!("there are no clusters of {cluster:?} in a grid of {:?}", launch.grid)));
+            }
+        }
+        Ok(cluster)
     }
 }
 

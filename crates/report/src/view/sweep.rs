@@ -42,15 +42,34 @@ pub fn best(rows: &[Row]) -> Vec<Section> {
         }
         table.push(cells);
     }
-    let refused = rows.iter().filter(|row| row.answer.is_err()).count();
-    let said = match refused {
-        0 => format!("{} rows; --format csv and --write rows.parquet have all of them.", rows.len()),
-        _ => format!(
-            "{} rows, {refused} of them without a time; --format csv and --write rows.parquet have all of them.",
-            rows.len()
-        ),
+    let all = "--format csv and --write rows.parquet have all of them.";
+    let section = Section::new("sweep", "The fastest configuration").with(Block::Table(table));
+    let refusals: Vec<&str> = rows.iter().filter_map(|row| Some(first_line(row.answer.as_ref().err()?))).collect();
+    let section = match commonest(&refusals) {
+        None => section.note(format!("{} rows; {all}", rows.len())),
+        Some((reason, often)) => {
+            section.note(format!("{} rows, {} of them without a time; {all}", rows.len(), refusals.len())).note(
+                format!("Why {} of these {have} none: {reason}", often, have = if often == 1 { "has" } else { "have" }),
+            )
+        }
     };
-    vec![Section::new("sweep", "The fastest configuration").with(Block::Table(table)).note(said)]
+    vec![section]
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// What occurs most often, and how often; of several the first.
+fn commonest<'t>(texts: &[&'t str]) -> Option<(&'t str, usize)> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for text in texts {
+        match counts.iter_mut().find(|(known, _)| known == text) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((text, 1)),
+        }
+    }
+    counts.into_iter().rev().max_by_key(|&(_, count)| count)
 }
 
 fn position<'n>(names: &mut Vec<&'n str>, name: &'n str) -> usize {

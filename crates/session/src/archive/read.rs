@@ -19,6 +19,9 @@ use crate::saved;
 use crate::served::{Code, Loaded, Served, ServedLaunch};
 use crate::toolchain::{CodeKind, Search};
 
+/// Most registers of a thread.
+const MOST_REGISTERS: u32 = 255;
+
 /// An archive that is read.
 #[derive(Debug)]
 pub struct Archive {
@@ -134,6 +137,9 @@ impl Archived {
         for memory in memory {
             let bytes = store::read(&self.folder, &memory.content).map_err(|error| self.damaged(error))?;
             context.write(memory.address, &bytes).map_err(|error| self.damaged(error))?;
+        }
+        if !(1..=MOST_REGISTERS).contains(&self.launch.registers) {
+            return Err(self.damaged(format!("a thread has no {} registers", self.launch.registers)));
         }
         let registers = (self.launch.registers, saved::read_registers_basis(self.launch.registers_basis));
         let served = Served::with_registers(&mut context, &loaded, kernel, registers)?;
