@@ -45,7 +45,7 @@ pub use module::{
 pub use order::Order;
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
-pub use register_estimate::{most_registers, register_estimate};
+pub use register_estimate::{MOST_REGISTERS, most_registers, register_estimate};
 pub use register_file::{register_files, subroutines};
 pub use unroll::{Chain, Unrolled};
 pub use verify::{Violation, verify};

@@ -36,8 +36,8 @@ const LADDER: [u32; 4] = [40, 64, 128, 255];
 const LEAST_WITH_CALLS: u32 = 24;
 /// Least that ptxas hands out.
 const LEAST: u32 = 8;
-/// What an instruction can name.
-const MOST: u32 = 255;
+/// Most registers of a thread: what an instruction can name.
+pub const MOST_REGISTERS: u32 = 255;
 /// Registers of an SM.
 const REGISTER_FILE: u32 = 65536;
 
@@ -71,11 +71,11 @@ fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
     let need = (base + PER_WORD * f64::from(in_text_order)) as u32;
     let full = full_sm_registers(target);
     let budgets = std::iter::once(full).chain(LADDER).chain(steps_of_bounds(&function.bounds));
-    let budget = budgets.filter(|&budget| budget >= need.max(full)).min().unwrap_or(MOST);
+    let budget = budgets.filter(|&budget| budget >= need.max(full)).min().unwrap_or(MOST_REGISTERS);
     let cap = ((f64::from(budget) - base) / PER_WORD) as u32;
     // Where overlapping fails to stay below the budget, the order of the text serves as well.
     let words = pressure(module, function, &cfg, &mut view, &liveness, cap).min(in_text_order.max(cap));
-    ((base + PER_WORD * f64::from(words)).round() as u32).min(MOST)
+    ((base + PER_WORD * f64::from(words)).round() as u32).min(MOST_REGISTERS)
 }
 
 /// Registers per thread when an SM holds as many threads as it can, in the steps in which they are handed out.
@@ -94,7 +94,8 @@ fn steps_of_bounds(bounds: &LaunchBounds) -> impl Iterator<Item = u32> + use<> {
     let threads = bounds.required_threads.map(|extents| extents.iter().product()).or(bounds.max_threads);
     let threads: u32 = threads.unwrap_or(0).next_multiple_of(32);
     let steps = (1..).map(move |ctas| REGISTER_FILE / (ctas * threads.max(32)) / 8 * 8);
-    let steps = steps.skip_while(|&registers| registers >= MOST).take_while(|&registers| registers > LADDER[2]);
+    let steps =
+        steps.skip_while(|&registers| registers >= MOST_REGISTERS).take_while(|&registers| registers > LADDER[2]);
     steps.filter(move |_| threads > 0)
 }
 
@@ -105,7 +106,7 @@ pub fn most_registers(bounds: &LaunchBounds) -> u32 {
         let resident = threads.next_multiple_of(32).saturating_mul(bounds.min_ctas_per_sm.unwrap_or(1).max(1));
         (REGISTER_FILE / resident / 8 * 8).max(16)
     });
-    by_threads.unwrap_or(MOST).min(bounds.max_registers.unwrap_or(MOST)).min(MOST)
+    by_threads.unwrap_or(MOST_REGISTERS).min(bounds.max_registers.unwrap_or(MOST_REGISTERS)).min(MOST_REGISTERS)
 }
 
 fn calls_services(module: &Module, function: &Function) -> bool {

@@ -24,8 +24,8 @@ mod warp;
 use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_ir::{
-    ConstantBank, Function, FunctionId, FunctionKind, Initializer, LaunchBounds, Module, Operand as Ir, Parameter,
-    RegisterWords, RequiredCluster, Variable, VariableId,
+    ConstantBank, Function, FunctionId, FunctionKind, Initializer, LaunchBounds, MOST_REGISTERS, Module, Operand as Ir,
+    Parameter, RegisterWords, RequiredCluster, Variable, VariableId,
 };
 use warplens_isa::{BlockId, ScalarType, StateSpace, SystemCall};
 
@@ -134,8 +134,6 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
     Ok(Lowered { module, listing })
 }
 
-/// Registers that a thread has at most.
-const MOST_REGISTERS: u32 = 255;
 /// Those that services of the device runtime and the calling convention use.
 const LEAST_REGISTERS: u32 = 24;
 

@@ -87,7 +87,7 @@ impl Watched<'_> {
 
     /// A race between blocks.
     pub(crate) fn race(&self, race: &Race) -> Finding {
-        let text = if self.program.module.controls.is_empty() { "PTX line" } else { "listing line" };
+        let text = if self.program.is_machine_code() { "listing line" } else { "PTX line" };
         let source = race.source.as_ref().map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
         let place = format!("{text} {}{source}", race.ptx_line);
         Finding { check: Check::Races, place, message: race.to_string(), count: 1 }

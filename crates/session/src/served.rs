@@ -349,8 +349,7 @@ impl Served {
         }
     }
 
-    /// Refuses what cannot be launched before anything is said of how it went.
-    /// Refuses what no GPU can launch. Returns the clusters that the launch or its kernel asks for; programs may allow larger
+    /// Refuses what cannot be launched before anything is said of how it went. Returns the clusters that the launch or its kernel asks for; programs may allow larger
     /// ones than every GPU has room for, so that no more is asked than that some has.
     fn check(&self, module: &Module, launch: &ServedLaunch) -> std::result::Result<Option<[u32; 3]>, Stopped> {
         let impossible = |what: String| Stopped {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warplens_base::error::{Error, Result};
 use warplens_device::{Context, Marks};
 use warplens_document::archive::{self as document, ArchivedLaunch, ArchivedMemory};
+use warplens_ir::MOST_REGISTERS;
 use warplens_launch::KernelName;
 use warplens_stats::Counting;
 
@@ -18,9 +19,6 @@ use crate::runs;
 use crate::saved;
 use crate::served::{Code, Loaded, Served, ServedLaunch};
 use crate::toolchain::{CodeKind, Search};
-
-/// Most registers of a thread.
-const MOST_REGISTERS: u32 = 255;
 
 /// An archive that is read.
 #[derive(Debug)]

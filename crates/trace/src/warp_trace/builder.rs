@@ -130,7 +130,8 @@ impl WarpTraceBuilder {
         addresses: Addresses<'_>,
     ) {
         let lowest = mask.lowest().map_or(0, |lane| addresses.of(lane));
-        let known = self.known[usize::from(slot) % REMEMBERED];
+        let remembered = usize::from(slot) % REMEMBERED;
+        let known = self.known[remembered];
         if known.of != 0 && known.of == addresses.shape() {
             self.accesses.push((narrow(step), known.number, lowest.wrapping_add(known.ahead)));
             return;
@@ -139,8 +140,7 @@ impl WarpTraceBuilder {
         let number = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
         self.accesses.push((narrow(step), number, base));
         if rule != Rule::Listed {
-            let known = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
-            self.known[usize::from(slot) % REMEMBERED] = known;
+            self.known[remembered] = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
         }
     }
 
