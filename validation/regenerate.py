@@ -5,14 +5,19 @@ Needs no GPU and no CUDA installation, but two libraries of the package index of
 
     pip install --target OLD nvidia-cuda-nvrtc-cu11==11.8.*    the last one that knows the K40
     pip install --target NEW 'nvidia-cuda-nvrtc-cu12==12.3.*'
-    validation/regenerate.py OLD NEW
+    validation/regenerate.py OLD NEW NVCC
+
+NVCC is nvcc 13.0, for which sgemm/public.py says where it is to be had: the measurements on the RTX A6000 are of code by
+nvcc, which joins loads that NVRTC leaves single.
 
 Nothing runs it but people who have changed a kernel; the PTX is committed.
 """
 
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 from nvrtc_library import Nvrtc, plain
 
@@ -20,7 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def main():
-    old, new = (Nvrtc(pathlib.Path(folder, "nvidia/cuda_nvrtc/lib")) for folder in sys.argv[1:])
+    *libraries, nvcc = sys.argv[1:]
+    old, new = (Nvrtc(pathlib.Path(folder, "nvidia/cuda_nvrtc/lib")) for folder in libraries)
     kernels = [
         # The tutorial shows the lines of these.
         (new, "sgemm/sgemm.cu", "sm_86", ["--generate-line-info"]),
@@ -28,10 +34,16 @@ def main():
         (old, "calibration/physical.cu", "sm_35", []),
     ]
     for compiler, source, target, options in kernels:
-        ptx = plain(compiler.ptx(HERE / source, target, "--std=c++14", *options))
-        # The compiler takes the folder in which it runs for that of the source.
-        ptx = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", ptx)
-        (HERE / source).with_name(f"{target}.ptx").write_text(ptx)
+        write(source, f"{target}.ptx", compiler.ptx(HERE / source, target, "--std=c++14", *options))
+    with tempfile.NamedTemporaryFile(suffix=".ptx") as out:
+        source = HERE / "sgemm/sgemm.cu"
+        subprocess.run([nvcc, "-std=c++14", "-arch=sm_86", "-lineinfo", "-ptx", source, "-o", out.name], check=True)
+        write("sgemm/sgemm.cu", "sm_86_nvcc.ptx", pathlib.Path(out.name).read_text())
+
+
+def write(source, name, ptx):
+    """PTX beside its source, which it names without the folder in which the compiler ran."""
+    (HERE / source).with_name(name).write_text(re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", plain(ptx)))
 
 
 main()

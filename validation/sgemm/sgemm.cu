@@ -2,7 +2,7 @@
 // the vendor's library. Tile sizes, layouts and launches are those of the measured kernels (siboehm/SGEMM_CUDA); the
 // code is our own. Matrices lie row by row: A is m x k, B is k x n. Sizes are multiples of the tiles.
 //
-// `regenerate.py` makes sm_86.ptx of it.
+// `regenerate.py` makes sm_86.ptx of it by NVRTC, which the H200 ran, and sm_86_nvcc.ptx by nvcc, as the A6000 had it.
 
 #define SHAPE int m, int n, int k, float alpha
 #define MATRICES float *a, float *b, float beta, float *c

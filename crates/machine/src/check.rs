@@ -166,6 +166,7 @@ const POSITIVE: &[Key] = &[
     Key::L1TagsPerClk,
     Key::L1BytesPerClk,
     Key::SharedClusterBytesPerClk,
+    Key::SharedCopyBytesPerClk,
     Key::L1AchievedBytesPerClk,
     Key::L2AchievedBandwidth,
     Key::L2SmBytesPerClk,

@@ -133,7 +133,10 @@ pub fn held() -> Vec<Held> {
         listed(
             "validation/measured/sgemm-a6000.csv",
             include_str!("../validation/measured/sgemm-a6000.csv"),
-            Kernels::Held { name: "validation/sgemm/sm_86.ptx", ptx: include_str!("../validation/sgemm/sm_86.ptx") },
+            Kernels::Held {
+                name: "validation/sgemm/sm_86_nvcc.ptx",
+                ptx: include_str!("../validation/sgemm/sm_86_nvcc.ptx"),
+            },
         ),
         listed(
             "validation/measured/textbook-k40.csv",

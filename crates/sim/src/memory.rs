@@ -165,7 +165,7 @@ impl<'a> Memory<'a> {
     /// Serves an access of a copy in bulk. Its unit asks the L2 cache by itself, past the tags and the banks of the L1 cache.
     pub(crate) fn serve_bulk(&mut self, arrival: &Arrival<'_>) -> Done {
         if arrival.access.space == StateSpace::Shared || self.l2.is_none() {
-            return self.serve(arrival);
+            return self.serve(&Arrival { is_copy: false, ..*arrival });
         }
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
@@ -238,7 +238,7 @@ impl<'a> Memory<'a> {
             let start = self.from_cluster.reserve(arrival.at, bytes / cluster.bytes_per_clk);
             return Done { at: start + f64::from(cluster.latency), long: false };
         }
-        let start = self.shared_passes(arrival.at, arrival.access, request);
+        let start = self.shared_passes(arrival, request);
         let done = start + f64::from(self.config.shared.latency);
         Done { at: self.delays.served(arrival, request, done), long: false }
     }
@@ -259,12 +259,17 @@ impl<'a> Memory<'a> {
         Some((work, (passes - ideal) * shared.pass_latency))
     }
 
-    /// Occupies the banks; returns when a result without latency would be there.
-    fn shared_passes(&mut self, at: f64, access: &WarpAccess, request: &Request<'_>) -> f64 {
-        let (passes, ideal) = self.passes(access, request);
+    /// Occupies the banks; returns when a result without latency would be there. What a copy writes comes from the L2 cache
+    /// in sectors, and takes the banks as it comes.
+    fn shared_passes(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> f64 {
+        let (passes, ideal) = self.passes(arrival.access, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
-        let start = self.banks.reserve(at, passes * shared.pass_cycles);
+        let mut cycles = passes * shared.pass_cycles;
+        if arrival.is_copy && arrival.access.kind == AccessKind::Store {
+            cycles = cycles.max(f64::from(written_sectors(request) * SECTOR) / shared.copy_bytes_per_clk);
+        }
+        let start = self.banks.reserve(arrival.at, cycles);
         start + (passes - ideal) * shared.pass_latency
     }
 
@@ -537,6 +542,21 @@ pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u3
             _ => lines.push((line, bit)),
         }
     }
+}
+
+/// Sectors of shared memory that a copy writes, one after the other for each sector that it has fetched. Neighbouring lanes
+/// are taken to fetch a sector together: where they write across the border of two, as in rows that are padded by half of
+/// one, both are written.
+fn written_sectors(request: &Request<'_>) -> u32 {
+    let together = (SECTOR / request.lane_bytes.clamp(1, SECTOR)) as usize;
+    let mut last = None;
+    let mut count = 0;
+    for lane in request.mask.lanes() {
+        let written = (lane / together, request.addresses[lane] / u64::from(SECTOR));
+        count += u32::from(last != Some(written));
+        last = Some(written);
+    }
+    count
 }
 
 /// Leaves so many sectors in as few lines as they fit.

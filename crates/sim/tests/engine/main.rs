@@ -3,6 +3,7 @@
 mod atomics;
 mod boards;
 mod common;
+mod copies;
 mod identities;
 mod l2;
 mod passing;
