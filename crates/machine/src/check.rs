@@ -166,7 +166,6 @@ const POSITIVE: &[Key] = &[
     Key::L1TagsPerClk,
     Key::L1BytesPerClk,
     Key::SharedClusterBytesPerClk,
-    Key::SharedCopyBytesPerClk,
     Key::L1AchievedBytesPerClk,
     Key::L2AchievedBandwidth,
     Key::L2SmBytesPerClk,

@@ -230,8 +230,6 @@ keys! {
     SharedPassCycles = "shared.pass_cycles", Cycles;
     /// Cycles by which each further pass of a bank conflict delays the result.
     SharedPassLatency = "shared.pass_latency", Cycles;
-    /// Bytes per cycle that asynchronous copies of warps write to the shared memory of an SM.
-    SharedCopyBytesPerClk = "shared.copy_bytes_per_clk", BytesPerCycle;
 
     /// Bytes per cycle that one SM draws from the shared memory of others in its cluster.
     SharedClusterBytesPerClk = "shared.cluster_bytes_per_clk", BytesPerCycle;

@@ -46,7 +46,6 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
             "the way to another SM and back, which nobody measured with the barrier",
         ),
         Key::LatencyClusterShared | Key::SharedClusterBytesPerClk | Key::LatencyBulkCopy if major < 9 => None,
-        Key::SharedCopyBytesPerClk if major < 8 => None,
         // Before, a shared atomic is a loop of machine code.
         Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
@@ -105,7 +104,6 @@ const OF_PIPELINES: &[Key] = &[
     Key::L1BytesPerClk,
     Key::L2SmBytesPerClk,
     Key::SharedPassCycles,
-    Key::SharedCopyBytesPerClk,
     Key::SameWarpFp32,
     Key::SameWarpFp64,
     Key::SameWarpLoad,

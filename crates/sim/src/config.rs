@@ -168,8 +168,6 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
-    /// Bytes per cycle that asynchronous copies write; infinite where there are none.
-    pub copy_bytes_per_clk: f64,
 }
 
 /// SMs of a cluster of CTAs.

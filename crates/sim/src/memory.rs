@@ -55,6 +55,8 @@ pub(crate) struct Arrival<'a> {
     /// What is read goes to shared memory by itself: it comes as a line does that the cache misses, and is not read out of
     /// the cache for registers.
     pub(crate) is_copy: bool,
+    /// Where that which a copy writes to shared memory comes from, unless it comes in bulk.
+    pub(crate) source: Option<&'a WarpAccess>,
     /// The CTA, of those that are simulated.
     pub(crate) cta: u32,
     /// The amount of the instruction.
@@ -165,7 +167,7 @@ impl<'a> Memory<'a> {
     /// Serves an access of a copy in bulk. Its unit asks the L2 cache by itself, past the tags and the banks of the L1 cache.
     pub(crate) fn serve_bulk(&mut self, arrival: &Arrival<'_>) -> Done {
         if arrival.access.space == StateSpace::Shared || self.l2.is_none() {
-            return self.serve(&Arrival { is_copy: false, ..*arrival });
+            return self.serve(arrival);
         }
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
@@ -259,17 +261,19 @@ impl<'a> Memory<'a> {
         Some((work, (passes - ideal) * shared.pass_latency))
     }
 
-    /// Occupies the banks; returns when a result without latency would be there. What a copy writes comes from the L2 cache
-    /// in sectors, and takes the banks as it comes.
+    /// Occupies the banks; returns when a result without latency would be there. What a copy writes takes them as it
+    /// comes, line by line.
     fn shared_passes(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> f64 {
         let (passes, ideal) = self.passes(arrival.access, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
-        let mut cycles = passes * shared.pass_cycles;
-        if arrival.is_copy && arrival.access.kind == AccessKind::Store {
-            cycles = cycles.max(f64::from(written_sectors(request) * SECTOR) / shared.copy_bytes_per_clk);
+        let mut taken = passes;
+        if let Some(source) = arrival.source {
+            let mut from = [0; WARP_SIZE];
+            arrival.trace.expand(source, &mut from);
+            taken = taken.max(f64::from(writes_of_copy(&from, request)));
         }
-        let start = self.banks.reserve(arrival.at, cycles);
+        let start = self.banks.reserve(arrival.at, taken * shared.pass_cycles);
         start + (passes - ideal) * shared.pass_latency
     }
 
@@ -544,19 +548,32 @@ pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u3
     }
 }
 
-/// Sectors of shared memory that a copy writes, one after the other for each sector that it has fetched. Neighbouring lanes
-/// are taken to fetch a sector together: where they write across the border of two, as in rows that are padded by half of
-/// one, both are written.
-fn written_sectors(request: &Request<'_>) -> u32 {
-    let together = (SECTOR / request.lane_bytes.clamp(1, SECTOR)) as usize;
-    let mut last = None;
-    let mut count = 0;
-    for lane in request.mask.lanes() {
-        let written = (lane / together, request.addresses[lane] / u64::from(SECTOR));
-        count += u32::from(last != Some(written));
-        last = Some(written);
+/// Times that a copy writes to shared memory what its lanes take from these addresses. What it fetched of a line comes
+/// together, and is written to each line of shared memory that it lies in; but where sectors come to lie across two, sector
+/// by sector. No manual says so. On an H200 a copy of 16 bytes by each lane takes 11 cycles beside matrix loads that leave no
+/// cycle free where its rows of 64 bytes are whole sectors, and 17 to 20 where the rows are padded by half of one; the
+/// lookups of its lines are 2 to 4 of them (training rows of `validation/measured/h200/tensor.csv`, and
+/// `product_mma_stages`).
+fn writes_of_copy(from: &[u64; WARP_SIZE], to: &Request<'_>) -> u32 {
+    let mut lanes = to.mask.lanes().peekable();
+    let mut writes = 0;
+    while let Some(&first) = lanes.peek() {
+        let (mut written, mut count) = ([(0, 0); WARP_SIZE], 0);
+        while let Some(lane) = lanes.next_if(|&lane| from[lane] / LINE == from[first] / LINE) {
+            written[count] = (from[lane] / u64::from(SECTOR), to.addresses[lane] / u64::from(SECTOR));
+            count += 1;
+        }
+        writes += writes_of_line(&mut written[..count]);
     }
-    count
+    writes
+}
+
+/// The same for sectors of one line, each with one to which some of it is written.
+fn writes_of_line(written: &mut [(u64, u64)]) -> u32 {
+    let is_split = written.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
+    let place = |to: u64| if is_split { to } else { to / PER_LINE };
+    written.sort_unstable_by_key(|&(_, to)| to);
+    1 + written.windows(2).filter(|pair| place(pair[0].1) != place(pair[1].1)).count() as u32
 }
 
 /// Leaves so many sectors in as few lines as they fit.

@@ -64,7 +64,7 @@ impl SmConfig {
             barrier_latency,
             bulk_latency,
             fence_latency,
-            shared: sm.shared(used.contains(&MachineClass::AsyncCopy))?,
+            shared: sm.shared()?,
             cluster: None,
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
@@ -311,7 +311,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         }
     }
 
-    fn shared(&mut self, is_copied_to: bool) -> Result<SharedConfig, Missing> {
+    fn shared(&mut self) -> Result<SharedConfig, Missing> {
         let latency = self.count(Key::LatencyShared)?;
         let has_operands = self.major() == 1;
         Ok(SharedConfig {
@@ -322,10 +322,6 @@ impl<'r, 'm> Sm<'r, 'm> {
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
             pass_cycles: self.reader.need(Key::SharedPassCycles)?,
             pass_latency: self.reader.need(Key::SharedPassLatency)?,
-            copy_bytes_per_clk: match is_copied_to {
-                true => self.reader.need(Key::SharedCopyBytesPerClk)?,
-                false => f64::INFINITY,
-            },
         })
     }
 

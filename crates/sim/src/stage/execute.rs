@@ -146,7 +146,16 @@ impl<'a> Sm<'a> {
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false, cta, amount: inst.amount };
+            let arrival = Arrival {
+                at: start,
+                trace,
+                access: &access,
+                slot,
+                is_copy: false,
+                source: None,
+                cta,
+                amount: inst.amount,
+            };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -220,9 +229,11 @@ impl<'a> Sm<'a> {
         }
         let mut done = at;
         let mut long = false;
+        let mut fetched = None;
         for access in accesses() {
-            let arrival =
-                Arrival { at, trace, access: &widened(inst, access), slot, is_copy, cta, amount: inst.amount };
+            let source = fetched.as_ref().filter(|_| access.kind == AccessKind::Store);
+            let access = &widened(inst, access);
+            let arrival = Arrival { at, trace, access, slot, is_copy, source, cta, amount: inst.amount };
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -230,6 +241,7 @@ impl<'a> Sm<'a> {
             let served = self.memory.serve(&arrival);
             done = done.max(served.at);
             long |= served.long;
+            fetched = fetched.or(is_copy.then_some(*access));
         }
         let mut waits = false;
         if speaks {
@@ -255,7 +267,8 @@ impl<'a> Sm<'a> {
         let cta = self.warps[slot].cta;
         let (mut done, mut is_from_l2, mut n_targets) = (at, false, 0);
         for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| !trace.speaks(access)) {
-            let arrival = Arrival { at, trace, access: &access, slot, is_copy: true, cta, amount: inst.amount };
+            let (access, amount) = (&access, inst.amount);
+            let arrival = Arrival { at, trace, access, slot, is_copy: true, source: None, cta, amount };
             let is_target = access.kind == AccessKind::Store && access.space == StateSpace::Shared;
             if is_target && is_from_l2 {
                 n_targets += 1;

@@ -287,6 +287,7 @@ impl Sm<'_> {
                     access: &widened(inst, access),
                     slot,
                     is_copy,
+                    source: None,
                     cta,
                     amount: inst.amount,
                 };
