@@ -168,6 +168,8 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
+    /// What an asynchronous copy brings is written sector by sector where its sectors come to lie across two.
+    pub splits_copies: bool,
 }
 
 /// SMs of a cluster of CTAs.

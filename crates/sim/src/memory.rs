@@ -271,7 +271,7 @@ impl<'a> Memory<'a> {
         if let Some(source) = arrival.source {
             let mut from = [0; WARP_SIZE];
             arrival.trace.expand(source, &mut from);
-            taken = taken.max(f64::from(writes_of_copy(&from, request)));
+            taken = taken.max(f64::from(writes_of_copy(&from, request, shared.splits_copies)));
         }
         let start = self.banks.reserve(arrival.at, taken * shared.pass_cycles);
         start + (passes - ideal) * shared.pass_latency
@@ -549,12 +549,12 @@ pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u3
 }
 
 /// Times that a copy writes to shared memory what its lanes take from these addresses. What it fetched of a line comes
-/// together, and is written to each line of shared memory that it lies in; but where sectors come to lie across two, sector
-/// by sector. No manual says so. On an H200 a copy of 16 bytes by each lane takes 11 cycles beside matrix loads that leave no
+/// together, and is written to each line of shared memory that it lies in; but where sectors come to lie across two, some
+/// SMs write it sector by sector. No manual says so. On an H200 a copy of 16 bytes by each lane takes 11 cycles beside matrix loads that leave no
 /// cycle free where its rows of 64 bytes are whole sectors, and 17 to 20 where the rows are padded by half of one; the
 /// lookups of its lines are 2 to 4 of them (training rows of `validation/measured/h200/tensor.csv`, and
 /// `product_mma_stages`).
-fn writes_of_copy(from: &[u64; WARP_SIZE], to: &Request<'_>) -> u32 {
+fn writes_of_copy(from: &[u64; WARP_SIZE], to: &Request<'_>, splits: bool) -> u32 {
     let mut lanes = to.mask.lanes().peekable();
     let mut writes = 0;
     while let Some(&first) = lanes.peek() {
@@ -563,14 +563,14 @@ fn writes_of_copy(from: &[u64; WARP_SIZE], to: &Request<'_>) -> u32 {
             written[count] = (from[lane] / u64::from(SECTOR), to.addresses[lane] / u64::from(SECTOR));
             count += 1;
         }
-        writes += writes_of_line(&mut written[..count]);
+        writes += writes_of_line(&mut written[..count], splits);
     }
     writes
 }
 
 /// The same for sectors of one line, each with one to which some of it is written.
-fn writes_of_line(written: &mut [(u64, u64)]) -> u32 {
-    let is_split = written.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
+fn writes_of_line(written: &mut [(u64, u64)], splits: bool) -> u32 {
+    let is_split = splits && written.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
     let place = |to: u64| if is_split { to } else { to / PER_LINE };
     written.sort_unstable_by_key(|&(_, to)| to);
     1 + written.windows(2).filter(|pair| place(pair[0].1) != place(pair[1].1)).count() as u32

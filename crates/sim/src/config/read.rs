@@ -322,6 +322,8 @@ impl<'r, 'm> Sm<'r, 'm> {
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
             pass_cycles: self.reader.need(Key::SharedPassCycles)?,
             pass_latency: self.reader.need(Key::SharedPassLatency)?,
+            // As an H200 has shown; of the generation before nobody measured it.
+            splits_copies: self.major() >= 9,
         })
     }
 
