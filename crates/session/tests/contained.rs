@@ -133,7 +133,7 @@ fn what_runs_nowhere_is_listed() {
 
 /// A program of two parts, which holds PTX alone.
 fn parts(texts: [Vec<u8>; 2]) -> Input {
-    let fatbins = texts.map(|text| fatbin(&[(Kind::Ptx, 80, text)]));
+    let fatbins = texts.map(|text| fatbin(&[(Kind::Ptx, 75, text)]));
     Input::new("program.o", None, object(&fatbins)).unwrap()
 }
 
@@ -165,7 +165,7 @@ fn fake_ptxas(root: &Path) -> Search {
 fn ptxas_makes_machine_code_of_each_part_once() {
     let folder = tempfile::tempdir().unwrap();
     let search = fake_ptxas(folder.path());
-    let input = parts([example("matmul_tiled/ptx/sm_80.ptx"), example("vector_add/ptx/sm_80.ptx")]);
+    let input = parts([example("matmul_tiled/ptx/sm_75.ptx"), example("vector_add/ptx/sm_75.ptx")]);
     for _ in 0..2 {
         let program = load_with(&input, "rtx2080ti", &search.clone()).unwrap();
         for kernel in ["matmul_tiled", "vector_add"] {
@@ -181,7 +181,7 @@ fn ptxas_makes_machine_code_of_each_part_once() {
 
     let header = ".version 8.0\n.target sm_75\n.address_size 64\n";
     let refused = format!("{header}.visible .entry refused() {{ ret; }}\n").into_bytes();
-    let error = load_with(&parts([refused, example("vector_add/ptx/sm_80.ptx")]), "rtx2080ti", &search).unwrap_err();
+    let error = load_with(&parts([refused, example("vector_add/ptx/sm_75.ptx")]), "rtx2080ti", &search).unwrap_err();
     assert_eq!(error.message, "ptxas makes no machine code of program.o, part 1 for sm_75");
     assert_eq!(error.details, ["ptxas: Unsupported .version 9.9"]);
     assert!(error.help.unwrap().contains("is older than the compiler of the PTX"));
