@@ -159,7 +159,7 @@ pub(crate) struct CompilerArguments {
 pub(crate) struct CodeArgument {
     /// Code that is executed and simulated: machine code where the input has it (auto), PTX and what is generated of it,
     /// or machine code, which ptxas makes of PTX for each GPU
-    #[arg(long = "code", value_name = "auto|generated|machine", default_value = "auto", value_parser = parse_code, help_heading = "Execution")]
+    #[arg(long = "code", value_name = "auto|ptx|generated|machine", default_value = "auto", value_parser = parse_code, help_heading = "Execution")]
     code: CodeKind,
 }
 
@@ -181,7 +181,7 @@ impl CodeArgument {
 }
 
 fn parse_code(text: &str) -> std::result::Result<CodeKind, String> {
-    CodeKind::named(text).ok_or_else(|| "auto, generated or machine".to_owned())
+    CodeKind::named(text).ok_or_else(|| "auto, ptx, generated or machine".to_owned())
 }
 
 impl CompilerArguments {

@@ -22,9 +22,9 @@ use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
 use crate::whatif::{ask, speedup, subject};
-use warplens_session::Measurement;
-use warplens_session::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
+use warplens_session::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy_of};
 use warplens_session::profile::{BankRule, CoalescingRule, Profile};
+use warplens_session::{CodeForm, Measurement};
 
 use crate::glance::{self, Glance};
 use crate::threads;
@@ -76,6 +76,8 @@ pub struct Advice {
     pub speedup: f64,
     /// Instructions that it concerns, the largest share first.
     pub places: Vec<Place>,
+    /// The language whose lines they name.
+    pub form: CodeForm,
     /// What else changes.
     pub side_effects: Vec<String>,
     /// Flags of `whatif` that ask the same question; empty where none can.
@@ -85,7 +87,7 @@ pub struct Advice {
 /// Explains an analysed launch. With the program behind it, changes of the launch are tried, too.
 pub fn explain(analysis: Analysis, options: Options, trial: Option<Trial<'_>>) -> Explanation {
     let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
-        Ok(own) => on_gpu(own.recording(), gpu, options, trial),
+        Ok(own) => on_gpu(own, gpu, options, trial),
         Err(_) => GpuExplanation { glance: None, evidence: Vec::new(), advice: Vec::new(), threads: None },
     });
     let mut gpus: Vec<GpuExplanation> = gpus.collect();
@@ -95,25 +97,27 @@ pub fn explain(analysis: Analysis, options: Options, trial: Option<Trial<'_>>) -
     Explanation { analysis, gpus }
 }
 
-fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options, trial: Option<Trial<'_>>) -> GpuExplanation {
-    let context = Context::new(recording, gpu, options, trial);
+fn on_gpu(own: &Measurement, gpu: &GpuAnalysis, options: Options, trial: Option<Trial<'_>>) -> GpuExplanation {
+    let context = Context::new(own, gpu, options, trial);
     GpuExplanation {
         glance: None,
         evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
         advice: context.as_ref().map_or_else(Vec::new, advice_of),
-        threads: threads::of(&subject(recording, &gpu.machine), options),
+        threads: threads::of(&subject(own.recording(), &gpu.machine), options),
     }
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
 pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options, trial: Option<Trial<'_>>) -> Vec<Advice> {
     let Ok(own) = measurement.on(&gpu.machine) else { return Vec::new() };
-    Context::new(own.recording(), gpu, options, trial).as_ref().map_or_else(Vec::new, advice_of)
+    Context::new(own, gpu, options, trial).as_ref().map_or_else(Vec::new, advice_of)
 }
 
 /// What evidence and candidates look at.
 struct Context<'a> {
     profile: &'a Profile,
+    /// The language of the code that was counted.
+    form: CodeForm,
     /// The subject without any change.
     as_is: Subject,
     prediction: &'a Prediction,
@@ -125,11 +129,12 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options, trial: Option<Trial<'a>>) -> Option<Self> {
+    fn new(own: &'a Measurement, gpu: &'a GpuAnalysis, options: Options, trial: Option<Trial<'a>>) -> Option<Self> {
         let cc = gpu.machine.cc;
         Some(Self {
-            profile: recording.profile,
-            as_is: subject(recording, &gpu.machine),
+            profile: &own.profile,
+            form: own.form(),
+            as_is: subject(own.recording(), &gpu.machine),
             prediction: gpu.prediction()?,
             occupancy: gpu.occupancy.as_ref(),
             rule: coalescing_rule(cc, options.fermi_l1),
@@ -233,6 +238,7 @@ fn price(context: &Context<'_>, id: &'static str, proposal: &candidate::Proposal
         after,
         speedup,
         places: proposal.places.clone(),
+        form: context.form,
         side_effects,
         question: proposal.question.clone(),
     })

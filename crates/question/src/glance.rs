@@ -12,6 +12,7 @@ use crate::waits;
 pub use crate::waits::WaitLine;
 use warplens_session::predict::{Analysis, GpuAnalysis, Range};
 use warplens_session::profile::{Count, Family, InstKey, Profile, ScalarType};
+use warplens_session::{CodeForm, CountedCode};
 use warplens_stats::sector::BYTES as SECTOR;
 
 /// One GPU at a glance.
@@ -21,6 +22,8 @@ pub struct Glance {
     pub gpu: String,
     /// The model that speaks for it.
     pub model: ModelId,
+    /// What was executed and simulated, where that is not the PTX of the input or what CUDA C++ was compiled to.
+    pub code: Option<CountedCode>,
     /// Predicted time.
     pub time: Seconds,
     /// Where the time lies by what was validated, if enough was.
@@ -148,6 +151,16 @@ impl Slice {
     }
 }
 
+impl Glance {
+    /// What messages call a line of the input that was counted.
+    pub fn line_words(&self) -> &'static str {
+        match &self.code {
+            Some(code) if code.form == CodeForm::Machine => code.form.line(),
+            _ => "line",
+        }
+    }
+}
+
 /// The GPUs of an analysis that have an answer.
 pub fn glances(analysis: &Analysis, options: Options) -> Vec<Glance> {
     analysis.gpus.iter().filter_map(|gpu| glance(analysis, gpu, options)).collect()
@@ -156,7 +169,8 @@ pub fn glances(analysis: &Analysis, options: Options) -> Vec<Glance> {
 /// One GPU at a glance; none where no model answers.
 pub fn glance(analysis: &Analysis, gpu: &GpuAnalysis, options: Options) -> Option<Glance> {
     let prediction = gpu.prediction()?;
-    let profile = &analysis.measurement.on(&gpu.machine).ok()?.profile;
+    let own = analysis.measurement.on(&gpu.machine).ok()?;
+    let profile = &own.profile;
     let time = prediction.seconds();
     let mut reader = Reader::new(&gpu.machine, options.strictness);
     let mut peak = |key: Key| reader.need(key).ok();
@@ -172,6 +186,7 @@ pub fn glance(analysis: &Analysis, gpu: &GpuAnalysis, options: Options) -> Optio
     Some(Glance {
         gpu: gpu.machine.id.clone(),
         model: prediction.model,
+        code: own.code.clone().filter(|code| !code.is_plain()),
         time,
         range: gpu.range.clone(),
         slices: slices(prediction),

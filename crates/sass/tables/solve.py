@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Finds how machine instructions are encoded, by changing bits and reading what nvdisasm makes of them.
 
-    python3 solve.py --tools BIN --cubins FOLDER --out forms.txt [--chips 80,90a] [--work FOLDER]
+    python3 solve.py --tools BIN --cubins FOLDER --out forms.txt [--chips 80,90a] [--opcodes 214,b12]
 
 BIN holds nvdisasm and cuobjdump (`pip install nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump`), FOLDER cubins that ptxas made,
 named NAME.CHIP.cubin, such as saxpy.90a.cubin. Words to start from come out of the cubins, a few per opcode and shape; all
 else is found by asking: which bits change a number, which a modifier, which belong together, which values do not exist,
 what hides itself. A form that cannot be read as pieces and independent choices is split at a bit. What was learned is
-tried on random words of each form, and then on all words of the cubins; the log has what differs.
+tried on random words of each form, and then on all words of the cubins; the log has what differs. With --opcodes those
+alone are looked for, and take the place of what the file has of them.
 
 Nothing of the tables, code or texts of nvdisasm goes into the result: it has what stands in its listings.
 `src/encoding.rs` says what the lines of the result mean.
@@ -766,6 +767,7 @@ def corpus(cuobjdump, folder, chip):
 
 def one_chip(chip, donor, options, log):
     words = corpus(os.path.join(options.tools, 'cuobjdump'), options.cubins, chip)
+    if options.opcodes: words = {w: t for w, t in words.items() if w & 0xfff in options.opcodes}
     oracle = Oracle(chip, os.path.join(options.tools, 'nvdisasm'))
     began = time.time()
     leaves = inherit(oracle, donor)
@@ -796,6 +798,7 @@ def main():
     parser.add_argument('--cubins', required=True)
     parser.add_argument('--out', required=True)
     parser.add_argument('--chips', default='80,75,86,89,90a,100a,120a')
+    parser.add_argument('--opcodes', type=lambda text: {int(key, 16) for key in text.split(',')}, default=set())
     options = parser.parse_args()
     random.seed(7)
     blocks, found = {}, {}
@@ -808,12 +811,19 @@ def main():
                 block = blocks.setdefault((key, form(leaf)), [[], 0, -len(leaf.fixed)])
                 block[0].append(re.sub(r'\D', '', chip))
                 block[1] = max(block[1], i)
-    with open(options.out, 'w') as file:
-        # Of forms that admit a word the one with more fixed bits counts, and then the one that was found first.
-        for (key, text), (chips, at, most) in sorted(blocks.items(), key=lambda x: (x[0][0], x[1][2], x[1][1], x[0][1])):
-            block = f'{key:03x} {",".join(chips)} {text}\n'
-            # No line ends with a blank.
-            file.write(block.replace(' \n', ' #\n'))
+    # Of forms that admit a word the one with more fixed bits counts, and then the one that was found first.
+    in_order = sorted(blocks.items(), key=lambda x: (x[0][0], x[1][2], x[1][1], x[0][1]))
+    # No line ends with a blank.
+    texts = [(key, f'{key:03x} {",".join(chips)} {text}\n'.replace(' \n', ' #\n')) for (key, text), (chips, *_) in in_order]
+    if options.opcodes: texts = sorted(others(options) + texts, key=lambda x: x[0])
+    with open(options.out, 'w') as file: file.writelines(text for _, text in texts)
+
+
+def others(options):
+    """The blocks of a file that are of other opcodes than those looked for."""
+    with open(options.out) as file: blocks = re.findall(r'^[0-9a-f]{3} .*\n(?: .*\n)*', file.read(), re.M)
+    keyed = [(int(block[:3], 16), block) for block in blocks]
+    return [(key, block) for key, block in keyed if key not in options.opcodes]
 
 
 if __name__ == '__main__': main()

@@ -194,10 +194,10 @@ impl Asked<'_> {
 }
 
 /// Where a line stands: in the source where that is known.
-fn place(line: &glance::WaitLine) -> String {
+fn place(glance: &glance::Glance, line: &glance::WaitLine) -> String {
     match &line.source {
         Some((file, number)) => format!("{}:{number}", file.rsplit('/').next().unwrap_or(file)),
-        None => format!("line {}", line.input_line),
+        None => format!("{} {}", glance.line_words(), line.input_line),
     }
 }
 
@@ -209,7 +209,7 @@ fn headline(analysis: &Analysis, glances: &[glance::Glance]) -> Value {
             "model": glance.model.name(),
             "bound": glance.bound.resource.name(),
             "share": show(&Cell::Number(glance.bound.share, Unit::Share)),
-            "line": glance.line.as_ref().map(place),
+            "line": glance.line.as_ref().map(|line| place(glance, line)),
         })
     };
     let refusals = analysis.gpus.iter().flat_map(|gpu| &gpu.answers);

@@ -19,7 +19,7 @@ use crate::generation::{Differing, Generation};
 use crate::machines::Machine;
 use crate::measurement::Given;
 use crate::measurement::{Emulation, Support};
-use crate::program::Program;
+use crate::program::{CodeForm, Program};
 use crate::progress::Progress;
 use crate::race::Race;
 use crate::trace::TraceLimits;
@@ -660,6 +660,8 @@ pub struct RunResult {
     pub support: Support,
     /// Blocks of the launches that touch what others write.
     pub races: Vec<Race>,
+    /// The language of the code, whose lines they name.
+    pub form: CodeForm,
     /// What the kernels printed.
     pub printed: String,
     /// Cost of the execution.
@@ -701,7 +703,7 @@ pub fn run(
     let name = |(kernel, _): &(FunctionId, _)| KernelName::new(&program.module.functions[*kernel].name);
     let kernels = execution.launches.iter().map(name).collect();
     let printed = String::from_utf8_lossy(&execution.output).into_owned();
-    Ok(RunResult { kernels, outputs, support, races, printed, emulation: execution.emulation })
+    Ok(RunResult { kernels, outputs, support, races, form: program.form(), printed, emulation: execution.emulation })
 }
 
 /// CTAs that are executed by a list of them: a gigabyte of numbers.

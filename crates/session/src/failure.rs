@@ -10,7 +10,7 @@ use warplens_isa::{Family, Pc};
 use warplens_launch::Launch;
 
 use crate::host;
-use crate::program::Program;
+use crate::program::{CodeForm, Program};
 use warplens_base::error::{Error, ErrorKind, Result};
 
 /// The error of a launch of `kernel`.
@@ -128,8 +128,8 @@ pub(crate) fn place(program: &Program, pc: Pc) -> String {
         Some(format!(" ({file}:{})", location.line))
     });
     let part = program.part_of(pc).map(|part| format!(" of part {part}"));
-    let text = if program.module.controls.contains_key(&pc) { "listing line" } else { "PTX line" };
-    format!("{text} {}{}{}", info.line, part.unwrap_or_default(), source.unwrap_or_default())
+    let form = if program.module.controls.contains_key(&pc) { CodeForm::Machine } else { CodeForm::Ptx };
+    format!("{} {}{}{}", form.line(), info.line, part.unwrap_or_default(), source.unwrap_or_default())
 }
 
 fn waiting(program: &Program, warp: &WaitingWarp) -> String {

@@ -87,10 +87,10 @@ impl Watched<'_> {
 
     /// A race between blocks.
     pub(crate) fn race(&self, race: &Race) -> Finding {
-        let text = if self.program.is_machine_code() { "listing line" } else { "PTX line" };
+        let form = self.program.form();
         let source = race.source.as_ref().map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
-        let place = format!("{text} {}{source}", race.ptx_line);
-        Finding { check: Check::Races, place, message: race.to_string(), count: 1 }
+        let place = format!("{} {}{source}", form.line(), race.ptx_line);
+        Finding { check: Check::Races, place, message: race.said(form), count: 1 }
     }
 
     fn unwritten(&self, found: &Found, thread: &str) -> String {

@@ -13,7 +13,7 @@ pub use warplens_statics::{Bound, BoundKind, Given, Line};
 
 use crate::generation::Generation;
 use crate::machines::{ComputeCapability, Machine};
-use crate::program::{self, CountedCode, Program};
+use crate::program::{self, CodeForm, CountedCode, Program};
 use crate::race::Race;
 
 /// The counts of one launch.
@@ -97,6 +97,11 @@ impl Measurement {
     pub(crate) fn outdate(&mut self) {
         let made = self.traces_mut().filter(|traces| matches!(traces, Traces::Made(_)));
         made.for_each(|traces| *traces = Traces::Outdated);
+    }
+
+    /// The language whose lines the counts name.
+    pub fn form(&self) -> CodeForm {
+        self.code.as_ref().map_or(CodeForm::Ptx, |code| code.form)
     }
 
     /// What models are asked about.

@@ -41,6 +41,8 @@ pub struct Program {
     source: Option<String>,
     /// How its code came about.
     origin: CodeOrigin,
+    /// Who assembled its machine code, where that is known.
+    assembler: Option<String>,
     /// The GPUs whose code this is, where others have code of their own.
     pub(crate) target: Option<ComputeCapability>,
     /// What other GPUs run of the same input.
@@ -202,8 +204,8 @@ impl Program {
         // Code for one architecture alone is assembled for that.
         let own = self.module.target.split(',').next().unwrap_or_default().trim();
         let target = if own.trim_end_matches(['a', 'f']) == target { own } else { target };
-        let bytes = toolchain::assemble(&self.name, &self.ptx, target, search)?;
-        let mut machine = Self::from_cubin(&format!("{} ({target})", self.name), &bytes)?;
+        let assembled = toolchain::assemble(&self.name, &self.ptx, target, search)?;
+        let mut machine = Self::from_cubin(&format!("{} ({target})", self.name), &assembled.cubin)?;
         let module = Arc::make_mut(&mut machine.module);
         for (_, function) in module.functions.iter_mut() {
             let Some(id) = self.module.function_named(&function.name) else { continue };
@@ -219,6 +221,7 @@ impl Program {
             source: self.source.clone(),
             compiled: self.compiled.clone(),
             origin: CodeOrigin::Ptxas,
+            assembler: assembled.assembler.clone().or_else(|| machine.assembler.clone()),
             ..machine
         })
     }
@@ -232,7 +235,8 @@ impl Program {
     fn of_cubin(name: &str, cubin: &Cubin) -> Result<Self> {
         let damaged = |error| Error::input(format!("{name} cannot be read: {error}"));
         let lowered = warplens_sass::lower::lower(cubin).map_err(damaged)?;
-        Self::of_module(name, lowered.listing, (Some(lowered.module), Vec::new()))
+        let program = Self::of_module(name, lowered.listing, (Some(lowered.module), Vec::new()))?;
+        Ok(Self { assembler: code::assembler(cubin), ..program })
     }
 
     /// Reads PTX.
@@ -266,6 +270,7 @@ impl Program {
             part_targets: Vec::new(),
             source: None,
             origin: CodeOrigin::Input,
+            assembler: None,
             target: None,
             others: Vec::new(),
         })
@@ -300,6 +305,8 @@ impl Program {
             whole.ptx += &part.ptx;
         }
         whole.module = Arc::new(module);
+        let same = parts.iter().all(|part| part.assembler == parts[0].assembler);
+        whole.assembler = whole.assembler.filter(|_| same);
         whole.part_targets = parts.iter().map(|part| part.module.target.clone()).collect();
         whole.parts = ranges.into_iter().map(|range| range.pcs).collect();
         Ok(whole)
@@ -323,13 +330,18 @@ impl Program {
         let part = first.and_then(|first| self.parts.iter().position(|part| part.contains(&first.pc.0)));
         let target = part.and_then(|part| self.part_targets.get(part)).unwrap_or(&self.module.target);
         let target = target.split(',').next().unwrap_or_default().trim().to_owned();
-        CountedCode { form, target, origin: self.origin }
+        let assembler = self.assembler.clone().filter(|_| form == CodeForm::Machine);
+        CountedCode { form, target, origin: self.origin, assembler }
     }
 
     /// What messages call its text.
     pub fn text_name(&self) -> String {
-        let what = if self.is_machine_code() { "machine code" } else { "PTX" };
-        format!("{what} of {}", self.name)
+        format!("{} of {}", self.form().words(), self.name)
+    }
+
+    /// The language of its text.
+    pub(crate) fn form(&self) -> CodeForm {
+        if self.is_machine_code() { CodeForm::Machine } else { CodeForm::Ptx }
     }
 
     /// It is machine code: its text is a listing.
@@ -344,7 +356,13 @@ impl Program {
 
     /// The kernels, in text order.
     pub fn kernels(&self) -> Vec<KernelName> {
-        self.module.kernels().map(|(_, kernel)| KernelName::new(&kernel.name)).collect()
+        let mut names: Vec<KernelName> = Vec::new();
+        for (_, kernel) in self.module.kernels() {
+            if names.iter().all(|known| known.mangled != kernel.name) {
+                names.push(KernelName::new(&kernel.name));
+            }
+        }
+        names
     }
 
     /// The kernel that `wanted` means: a mangled or demangled name, or `regex:RE`. Without a name there must be one.
@@ -353,7 +371,9 @@ impl Program {
             self.module.kernels().map(|(id, kernel)| (id, KernelName::new(&kernel.name))).collect();
         let mut found = Vec::new();
         for kernel in &kernels {
-            if wanted.map_or(Ok(true), |wanted| kernel.1.matches(wanted))? {
+            // What several parts have, such as an instance of a template, is the same in each.
+            let is_new = found.iter().all(|(_, known): &&(FunctionId, KernelName)| known.mangled != kernel.1.mangled);
+            if is_new && wanted.map_or(Ok(true), |wanted| kernel.1.matches(wanted))? {
                 found.push(kernel);
             }
         }
@@ -441,6 +461,18 @@ mod tests {
             assert_eq!(chosen(&both, Some(name)), Ok(TEMPLATE.into()), "{name}");
         }
         assert_eq!(chosen(&["k"], None), Ok("k".into()));
+    }
+
+    #[test]
+    fn what_two_parts_of_machine_code_have_is_one_kernel() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/vector_add/cubin/sm_75.cubin");
+        let part = Program::from_cubin("k.cubin", &std::fs::read(path).unwrap()).unwrap();
+        let program = Program::joined("k", vec![part.clone(), part]).unwrap();
+        assert_eq!(program.module.kernels().count(), 2);
+        assert_eq!(program.kernels().len(), 1);
+        let first = program.module.kernels().next().unwrap().0;
+        assert_eq!(program.kernel(None).unwrap(), first);
+        assert_eq!(program.kernel(Some("vector_add")).unwrap(), first);
     }
 
     #[test]

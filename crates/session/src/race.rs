@@ -1,10 +1,8 @@
 //! Launches whose blocks race, said with the places in the PTX and in the program.
 
-use std::fmt;
-
 use warplens_exec as exec;
 
-use crate::program::Program;
+use crate::program::{CodeForm, Program};
 
 /// Two blocks that touch the same byte of device memory without an ordered access, at least one of which writes it. What
 /// the launch leaves, and often what it counts, depends on the order of its blocks.
@@ -42,14 +40,15 @@ impl Race {
     }
 }
 
-impl fmt::Display for Race {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Race {
+    /// The race in words, in code of this form.
+    pub fn said(&self, form: CodeForm) -> String {
         let Self { buffer, byte, block, ptx_line, .. } = self;
         let other = self.other_block.map_or_else(|| "other blocks".to_owned(), |other| format!("block {other}"));
         let place = match &self.source {
             Some((file, line)) => format!("{file}:{line}"),
-            None => format!("PTX line {ptx_line}"),
+            None => format!("{} {ptx_line}", form.line()),
         };
-        write!(f, "block {block} ({place}) and {other} touch byte {byte} of `{buffer}`, and not only to read it")
+        format!("block {block} ({place}) and {other} touch byte {byte} of `{buffer}`, and not only to read it")
     }
 }

@@ -9,7 +9,7 @@ use crate::execution::{Execution, ExecutionOptions};
 use crate::failure;
 pub use crate::measurement::{Bound, BoundKind, Given, Line, Statics};
 use crate::measurement::{Measurement, Support};
-use crate::program::Program;
+use crate::program::{CodeForm, Program};
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 use warplens_base::error::{Error, ErrorKind, Result};
@@ -102,7 +102,7 @@ fn one(
 
 fn error(program: &Program, kernel: FunctionId, refusal: &Refusal) -> Error {
     match refusal {
-        Refusal::Given(bad) => bad_line(bad),
+        Refusal::Given(bad) => bad_line(bad, program.form()),
         _ => match refusal.pc() {
             Some(pc) => {
                 let name = &program.module.functions[kernel].name;
@@ -123,14 +123,14 @@ fn error(program: &Program, kernel: FunctionId, refusal: &Refusal) -> Error {
     }
 }
 
-fn bad_line(bad: &BadLine) -> Error {
+fn bad_line(bad: &BadLine, form: CodeForm) -> Error {
     match bad {
         BadLine::NoLoop { line, known } => {
             let error = Error::usage(format!("--trips {line}: {bad}"));
             if known.is_empty() {
                 error.with_help("the kernel has no loops")
             } else {
-                error.with_help(lines("loops", known))
+                error.with_help(lines("loops", known, form))
             }
         }
         BadLine::NoBranch { line, known } => {
@@ -138,7 +138,7 @@ fn bad_line(bad: &BadLine) -> Error {
             if known.is_empty() {
                 error.with_help("the kernel has no branches")
             } else {
-                error.with_help(lines("branches", known))
+                error.with_help(lines("branches", known, form))
             }
         }
         BadLine::TwoThings { line } => {
@@ -151,15 +151,15 @@ fn bad_line(bad: &BadLine) -> Error {
     }
 }
 
-/// Lines on which something is, in the PTX and in the program.
-fn lines(what: &str, known: &[(u32, Option<u32>)]) -> String {
+/// Lines on which something is, in the code and in the program.
+fn lines(what: &str, known: &[(u32, Option<u32>)], form: CodeForm) -> String {
     let one = |&(ptx, source): &(u32, Option<u32>)| match source {
         Some(source) => format!("{ptx} (source {source})"),
         None => ptx.to_string(),
     };
     let listed: Vec<String> = known.iter().take(MAX_LINES).map(one).collect();
     let more = if known.len() > MAX_LINES { format!(" and {} more", known.len() - MAX_LINES) } else { String::new() };
-    format!("there are {what} on PTX lines {}{more}", listed.join(", "))
+    format!("there are {what} on {}s {}{more}", form.line(), listed.join(", "))
 }
 
 /// Reads `LINE=NUMBER`, where the line may begin with `ptx:` or `source:`. `flag` is what messages call it.

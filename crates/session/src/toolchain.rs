@@ -17,7 +17,8 @@ mod unit;
 
 pub use flags::CompilerFlags;
 pub use limit::TimeLimit;
-pub use ptxas::{assemble, registers};
+pub use ptxas::{Assembled, assemble, registers};
+pub(crate) use ptxas::{Assemblies, release};
 pub use search::{CodeKind, Search, know_python_sites};
 
 use crate::input::Input;

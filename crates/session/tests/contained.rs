@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use warplens_base::error::ErrorKind;
 use warplens_session::toolchain::{CodeKind, Search};
 use warplens_session::{CodeForm, CodeOrigin, Input, Program, Targets, machines};
 
@@ -83,8 +84,12 @@ fn program() -> Input {
 }
 
 fn load(gpus: &str, code: CodeKind) -> warplens_session::Result<Program> {
+    load_with(&program(), gpus, &Search { code, ..Search::default() })
+}
+
+fn load_with(input: &Input, gpus: &str, search: &Search) -> warplens_session::Result<Program> {
     let gpus = if gpus.is_empty() { Vec::new() } else { machines::select(gpus).unwrap() };
-    Program::load_for(&program(), &Targets::of(&gpus), &Search { code, ..Search::default() })
+    Program::load_for(input, &Targets::of(&gpus), search)
 }
 
 /// What is executed of the two kernels.
@@ -124,4 +129,66 @@ fn what_runs_nowhere_is_listed() {
             "PTX for sm_80"
         ]
     );
+}
+
+/// A program of two parts, which holds PTX alone.
+fn parts(texts: [Vec<u8>; 2]) -> Input {
+    let fatbins = texts.map(|text| fatbin(&[(Kind::Ptx, 75, text)]));
+    Input::new("program.o", None, object(&fatbins)).unwrap()
+}
+
+/// A folder `bin` with a ptxas that answers with examples for sm_75, and notes each text that it is given.
+#[cfg(unix)]
+fn fake_ptxas(root: &Path) -> Search {
+    use std::os::unix::fs::PermissionsExt;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap();
+    let (root, examples) = (root.display(), examples.display());
+    let script = format!(
+        "#!/bin/sh\n\
+         [ \"$1\" = --version ] && echo 'Cuda compilation tools, release 99.1, V99.1.2' && exit\n\
+         grep -q 'entry refused' kernel.ptx && echo 'ptxas: Unsupported .version 9.9' >&2 && exit 255\n\
+         name=vector_add; grep -q matmul_tiled kernel.ptx && name=matmul_tiled\n\
+         echo $name >> {root}/asked\n\
+         cp {examples}/$name/cubin/sm_75.cubin kernel.cubin\n"
+    );
+    let ptxas = Path::new(&root.to_string()).join("bin/ptxas");
+    std::fs::create_dir_all(ptxas.parent().unwrap()).unwrap();
+    std::fs::write(&ptxas, script).unwrap();
+    std::fs::set_permissions(&ptxas, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let search = Search { homes: vec![root.to_string().into()], code: CodeKind::Machine, ..Search::default() };
+    search.sites.set(Vec::new()).unwrap();
+    search
+}
+
+#[test]
+#[cfg(unix)]
+fn ptxas_makes_machine_code_of_each_part_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = fake_ptxas(folder.path());
+    let input = parts([example("matmul_tiled/ptx/sm_75.ptx"), example("vector_add/ptx/sm_75.ptx")]);
+    for _ in 0..2 {
+        let program = load_with(&input, "rtx2080ti", &search.clone()).unwrap();
+        for kernel in ["matmul_tiled", "vector_add"] {
+            let code = program.code(program.kernel(Some(kernel)).unwrap());
+            assert_eq!((code.form, code.origin), (CodeForm::Machine, CodeOrigin::Ptxas), "{kernel}");
+            assert_eq!(code.to_string(), "machine code for sm_75 by ptxas 99.1, made here");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("asked")).unwrap(), "matmul_tiled\nvector_add\n");
+    // Without being asked for machine code, the PTX of the parts is linked.
+    let linked = load_with(&input, "rtx2080ti", &Search { code: CodeKind::Auto, ..search.clone() }).unwrap();
+    assert_eq!(linked.code(linked.kernel(Some("vector_add")).unwrap()).form, CodeForm::Ptx);
+
+    let header = ".version 8.0\n.target sm_75\n.address_size 64\n";
+    let refused = format!("{header}.visible .entry refused() {{ ret; }}\n").into_bytes();
+    let error = load_with(&parts([refused, example("vector_add/ptx/sm_75.ptx")]), "rtx2080ti", &search).unwrap_err();
+    assert_eq!(error.message, "ptxas makes no machine code of program.o, part 1 for sm_75");
+    assert_eq!(error.details, ["ptxas: Unsupported .version 9.9"]);
+    assert!(error.help.unwrap().contains("is older than the compiler of the PTX"));
+
+    let caller = format!("{header}.extern .func f;\n.visible .entry k() {{ call f; ret; }}\n").into_bytes();
+    let callee = format!("{header}.visible .func f {{ ret; }}\n").into_bytes();
+    let error = load_with(&parts([caller, callee]), "rtx2080ti", &search).unwrap_err();
+    let what = "the PTX of program.o, part 1 uses functions of other parts, so that it is not assembled";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Unsupported, what));
 }

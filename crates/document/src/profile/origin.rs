@@ -165,6 +165,9 @@ pub struct Code {
     pub target: String,
     /// How it came about.
     pub origin: CodeOrigin,
+    /// Who assembled machine code, with the release, such as `ptxas 13.0`, where that is known.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub assembler: Held<String>,
 }
 
 words! {

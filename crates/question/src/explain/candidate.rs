@@ -268,7 +268,7 @@ fn divergence(context: &Context<'_>) -> Vec<Proposal> {
     let Some(first) = places.first() else { return Vec::new() };
     let at = match &first.source {
         Some((file, line)) => format!("{file}:{line}"),
-        None => format!("PTX line {}", first.ptx_lines[0]),
+        None => format!("{} {}", context.form.line(), first.ptx_lines[0]),
     };
     one(Proposal {
         title: format!("Avoid divergence, most of all at {at}"),

@@ -3,12 +3,13 @@
 use warplens_session::profile::{LineCounts, Spelling};
 use warplens_trace::Code;
 
-/// A line of the program with its share of an effect; a line of the PTX where the program's is not known.
+/// A line of the program with its share of an effect; a line of the PTX, or of the listing of machine code, where the
+/// program's is not known.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
     /// File and line of the program, if the PTX says so.
     pub source: Option<(String, u32)>,
-    /// Lines of its instructions in the PTX, from 1, ascending.
+    /// Lines of its instructions in the PTX or the listing, from 1, ascending.
     pub ptx_lines: Vec<u32>,
     /// What they are, each once.
     pub opcodes: Vec<Spelling>,

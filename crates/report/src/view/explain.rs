@@ -11,6 +11,7 @@
 use warplens_base::units::Seconds;
 use warplens_question::explain::{Advice, Explanation, GpuExplanation, Place, ThreadAdvice};
 use warplens_question::glance::Glance;
+use warplens_session::CodeForm;
 use warplens_session::predict::GpuAnalysis;
 
 use super::{glance, predict, profile};
@@ -96,7 +97,7 @@ fn table(advice: &[Advice]) -> Table {
 fn change(number: usize, advice: &Advice) -> Section {
     let mut section = Section::new("change", format!("{number}. {}", advice.title)).note(capital(advice.how) + ".");
     if !advice.places.is_empty() {
-        section = section.with(Block::Table(places(&advice.places)));
+        section = section.with(Block::Table(places(&advice.places, advice.form)));
         if advice.places.len() > MOST_PLACES {
             section = section.note(format!("and {} more", advice.places.len() - MOST_PLACES));
         }
@@ -113,12 +114,13 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn places(places: &[Place]) -> Table {
+fn places(places: &[Place], form: CodeForm) -> Table {
+    let header = format!("{}s", form.line());
     let mut table = Table::new(&[
         ("share", "share"),
         ("source", "source"),
         ("instructions", "opcodes"),
-        ("PTX lines", "ptx_lines"),
+        (header.as_str(), "ptx_lines"),
     ]);
     for place in places.iter().take(MOST_PLACES) {
         table.push(vec![
@@ -131,7 +133,7 @@ fn places(places: &[Place]) -> Table {
     table
 }
 
-/// The first lines of the PTX.
+/// The first lines of the code.
 fn lines(ptx_lines: &[u32]) -> String {
     const MOST: usize = 6;
     let shown: Vec<String> = ptx_lines.iter().take(MOST).map(u32::to_string).collect();
@@ -214,7 +216,7 @@ pub fn rows(explanations: &[Explanation]) -> Section {
                     Cell::Number(advice.speedup, Unit::One),
                     Cell::text(advice.after.limiter().name()),
                     Cell::text(&advice.title),
-                    Cell::text(advice.places.iter().map(place).collect::<Vec<_>>().join("; ")),
+                    Cell::text(advice.places.iter().map(|at| place(at, advice.form)).collect::<Vec<_>>().join("; ")),
                     Cell::text(advice.side_effects.join("; ")),
                 ]);
             }
@@ -223,10 +225,10 @@ pub fn rows(explanations: &[Explanation]) -> Section {
     Section::new("advice", "").with(Block::Table(table))
 }
 
-fn place(place: &Place) -> String {
+fn place(place: &Place, form: CodeForm) -> String {
     match &place.source {
         Some((file, line)) => format!("{file}:{line}"),
-        None => format!("PTX line {}", place.ptx_lines.first().copied().unwrap_or_default()),
+        None => format!("{} {}", form.line(), place.ptx_lines.first().copied().unwrap_or_default()),
     }
 }
 
@@ -234,7 +236,8 @@ fn place(place: &Place) -> String {
 pub(super) fn best(gpu: &str, advice: &[Advice]) -> Section {
     let line = |advice: &Advice| {
         let gain = show(&Cell::Number(advice.speedup, Unit::One));
-        let at = advice.places.first().map(place).filter(|at| !advice.title.contains(at.as_str()));
+        let at =
+            advice.places.first().map(|at| place(at, advice.form)).filter(|at| !advice.title.contains(at.as_str()));
         let at = at.map_or_else(String::new, |at| format!(", most of all at {at}"));
         format!("- {gain} x: {}{at}", advice.title)
     };

@@ -37,16 +37,39 @@ pub fn answer(analysis: &Analysis, glances: &[Glance]) -> Vec<Section> {
         }
         ([], _) => vec![Section::new("predictions", title)],
         (several, _) => vec![
-            Section::new("predictions", title).with(Block::Table(answers(analysis, several))),
+            executed(several, Section::new("predictions", title).with(Block::Table(answers(analysis, several)))),
             Section::new("use", "How much of each GPU is used").with(Block::Table(used(several))),
             Section::new("cycles", "Where the cycles go").with(Block::Table(cycles(several))),
         ],
     }
 }
 
+/// With a note on the codes that were executed and simulated, each with its GPUs.
+fn executed(glances: &[Glance], section: Section) -> Section {
+    let mut codes: Vec<(String, Vec<&str>)> = Vec::new();
+    for glance in glances {
+        let Some(code) = glance.code.as_ref().map(ToString::to_string) else { continue };
+        match codes.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, gpus)) => gpus.push(&glance.gpu),
+            None => codes.push((code, vec![&glance.gpu])),
+        }
+    }
+    let of = |(code, gpus): &(String, Vec<&str>)| match glances.len() == gpus.len() {
+        true => code.clone(),
+        false => format!("{code} ({})", gpus.join(", ")),
+    };
+    match codes.as_slice() {
+        [] => section,
+        codes => {
+            section.note(format!("Executed and simulated: {}.", codes.iter().map(of).collect::<Vec<_>>().join("; ")))
+        }
+    }
+}
+
 fn fields(analysis: &Analysis, gpu: &GpuAnalysis, glance: &Glance) -> Vec<Field> {
     let time = Cell::Number(glance.time.microseconds(), Unit::Microseconds);
     let mut fields = vec![Field::new("time", time).remark(glance.model.name())];
+    fields.extend(glance.code.as_ref().map(|code| Field::new("code", Cell::text(code.to_string()))));
     fields
         .extend(glance.range.as_ref().map(|range| Field::new("range", Cell::text(spread(range))).remark(held(range))));
     if let Some((measured, error)) = measured(analysis, gpu) {
@@ -57,7 +80,7 @@ fn fields(analysis: &Analysis, gpu: &GpuAnalysis, glance: &Glance) -> Vec<Field>
         });
     }
     fields.push(Field::new("bound by", Cell::text(bound(glance))));
-    fields.extend(glance.line.as_ref().map(|line| Field::new("line", Cell::text(blamed(line, glance.bound.resource)))));
+    fields.extend(glance.line.as_ref().map(|line| Field::new("line", Cell::text(blamed(glance, line)))));
     fields.push(Field::new("cycles", Cell::text(slices(glance))));
     fields.extend(glance.warps.map(|warps| Field::new("occupancy", Cell::text(occupancy(&warps, glance.sms)))));
     fields.extend(glance.dram.map(|rate| Field::new("DRAM", Cell::text(of_peak(&rate, Unit::BytesPerSecond, "")))));
@@ -96,7 +119,7 @@ fn answers(analysis: &Analysis, glances: &[Glance]) -> Table {
         row.extend([
             Cell::text(bound.resource.name()),
             Cell::Number(bound.share, Unit::Share),
-            line.map_or(Cell::Missing, |line| Cell::text(at(line))),
+            line.map_or(Cell::Missing, |line| Cell::text(at(glance, line))),
         ]);
         table.push(row);
     }
@@ -178,18 +201,18 @@ fn slices(glance: &Glance) -> String {
 }
 
 /// The line with the opcode that stands there.
-fn blamed(line: &WaitLine, bound: Resource) -> String {
+fn blamed(glance: &Glance, line: &WaitLine) -> String {
     let opcode = line.text.split_whitespace().find(|word| !word.starts_with('@'));
     let opcode = opcode.map_or_else(String::new, |opcode| format!(" ({})", opcode.trim_end_matches(';')));
     // No line makes a launch.
-    let of = if bound == Resource::Launch { "what comes next" } else { "that" };
-    format!("{}{opcode}: {} of {of}", at(line), percent(line.share))
+    let of = if glance.bound.resource == Resource::Launch { "what comes next" } else { "that" };
+    format!("{}{opcode}: {} of {of}", at(glance, line), percent(line.share))
 }
 
-fn at(line: &WaitLine) -> String {
+fn at(glance: &Glance, line: &WaitLine) -> String {
     match &line.source {
         Some((file, number)) => format!("{file}:{number}"),
-        None => format!("line {}", line.input_line),
+        None => format!("{} {}", glance.line_words(), line.input_line),
     }
 }
 

@@ -11,11 +11,11 @@
 use warplens_base::units::Seconds;
 use warplens_question::explain::Advice;
 use warplens_question::glance::Glance;
+use warplens_session::Analysis;
 use warplens_session::predict::{
     Answer, Band, Combine, GpuAnalysis, Model, ModelId, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk,
     WalkRow,
 };
-use warplens_session::{Analysis, CodeForm, CodeOrigin, CountedCode};
 
 use super::gpu::measure;
 use super::timing::{Size, simulation};
@@ -400,33 +400,13 @@ fn list(models: &[ModelId]) -> String {
     }
 }
 
-/// Which code was executed and simulated, where that is not the PTX of the input or what CUDA C++ was compiled to.
-fn code(analysis: &Analysis) -> Option<String> {
-    let of_gpu = |gpu: &GpuAnalysis| analysis.measurement.on(&gpu.machine).ok()?.code.as_ref();
-    let mut codes: Vec<&CountedCode> = Vec::new();
-    for code in analysis.gpus.iter().filter_map(of_gpu) {
-        if !codes.contains(&code) {
-            codes.push(code);
-        }
-    }
-    let is_plain = |code: &&CountedCode| {
-        code.form == CodeForm::Ptx && matches!(code.origin, CodeOrigin::Input | CodeOrigin::Compiler)
-    };
-    if codes.iter().all(is_plain) {
-        return None;
-    }
-    let codes: Vec<String> = codes.into_iter().map(ToString::to_string).collect();
-    Some(format!("Executed and simulated: {}.", codes.join("; ")))
-}
-
 fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
     let statics = analysis.measurement.statics.as_ref();
     if let Some(statics) = statics {
         section = section.note("Counts are static: the kernel was not run.");
-        section = profile::static_notes(statics).into_iter().fold(section, Section::note);
+        section = profile::static_notes(statics, analysis.measurement.form()).into_iter().fold(section, Section::note);
     }
-    section = code(analysis).into_iter().fold(section, Section::note);
     let coverage = &analysis.measurement.profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
         section = section.note(if coverage.spread.is_nan() {

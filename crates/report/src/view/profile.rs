@@ -16,7 +16,7 @@ use warplens_session::profile::{
     BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling, Statistics,
 };
 use warplens_session::statics::{Bound, BoundKind, Statics};
-use warplens_session::{Measurement, Race, Support};
+use warplens_session::{CodeForm, Measurement, Race, Support};
 
 use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
 
@@ -53,16 +53,16 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
     if profile.shared.values().any(|counts| counts.requests > 0) {
         sections.push(shared(profile));
     }
-    sections.extend(statistics(profile));
+    sections.extend(statistics(profile, measurement.form()));
     sections.extend(absent(profile));
     sections
 }
 
 /// What statistics counted.
-fn statistics(profile: &Profile) -> Vec<Section> {
+fn statistics(profile: &Profile, form: CodeForm) -> Vec<Section> {
     // The first two are for models only.
     let Statistics { reuse: _, periods: _, atomics: counts, textures: fetches } = &profile.statistics;
-    let atomics = counts.iter().filter(|counts| !counts.lines.is_empty()).map(atomics);
+    let atomics = counts.iter().filter(|counts| !counts.lines.is_empty()).map(|counts| atomics(counts, form));
     atomics.chain(fetches.iter().filter(|counts| !counts.is_empty()).map(textures)).collect()
 }
 
@@ -93,9 +93,9 @@ fn textures(counts: &Textures) -> Section {
 }
 
 /// Each atomic instruction: how many of a warp's operations meet on one word, and how many words all of them share.
-fn atomics(atomics: &Atomics) -> Section {
+fn atomics(atomics: &Atomics, form: CodeForm) -> Section {
     let mut table = Table::new(&[
-        ("PTX line", "ptx_line"),
+        (form.line(), "ptx_line"),
         ("source", "source"),
         ("instruction", "opcode"),
         ("space", "space"),
@@ -212,12 +212,12 @@ fn launch(measurement: &Measurement) -> Section {
     }
     let mut section = Section::new("launch", title(measurement)).with(Block::Fields(fields));
     if let Some(statics) = &measurement.statics {
-        section = static_notes(statics).into_iter().fold(section, Section::note);
+        section = static_notes(statics, measurement.form()).into_iter().fold(section, Section::note);
     } else if measurement.communicates {
         section = section.note("Blocks or threads wait for each other: all blocks were executed.");
     }
     if let Some(race) = &measurement.race {
-        section = section.note(race_note(race));
+        section = section.note(race_note(race, measurement.form()));
     }
     if profile.order_dependent {
         section = section.note("Some counts depend on the order in which warps ran.");
@@ -226,17 +226,18 @@ fn launch(measurement: &Measurement) -> Section {
 }
 
 /// Says that a result is one of several possible ones.
-pub(super) fn race_note(race: &Race) -> String {
-    format!("Blocks race, so that results depend on their order: {race}. They were executed taking turns.")
+pub(super) fn race_note(race: &Race, form: CodeForm) -> String {
+    format!("Blocks race, so that results depend on their order: {}. They were executed taking turns.", race.said(form))
 }
 
 /// Places that one note lists.
 const MOST_PLACES: usize = 6;
 
 /// What static counts stand on, one note for each kind.
-pub(crate) fn static_notes(statics: &Statics) -> Vec<String> {
+pub(crate) fn static_notes(statics: &Statics, form: CodeForm) -> Vec<String> {
     let of_kind = |kind: BoundKind| {
-        let places: Vec<String> = statics.bounds.iter().filter(|bound| bound.kind == kind).map(place).collect();
+        let places: Vec<String> =
+            statics.bounds.iter().filter(|bound| bound.kind == kind).map(|bound| place(bound, form)).collect();
         let more = places.len().saturating_sub(MOST_PLACES);
         let listed = places.into_iter().take(MOST_PLACES).collect::<Vec<_>>().join(", ");
         if more > 0 { format!("{listed} and {more} more") } else { listed }
@@ -261,9 +262,9 @@ pub(crate) fn static_notes(statics: &Statics) -> Vec<String> {
 }
 
 /// An instruction with its lines.
-fn place(bound: &Bound) -> String {
+fn place(bound: &Bound, form: CodeForm) -> String {
     let source = bound.source.as_ref().map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
-    format!("{} on PTX line {}{source}", bound.opcode, bound.ptx_line)
+    format!("{} on {} {}{source}", bound.opcode, form.line(), bound.ptx_line)
 }
 
 fn instructions(profile: &Profile) -> Section {
@@ -404,7 +405,7 @@ fn shared(profile: &Profile) -> Section {
 /// Each memory instruction, branch and barrier, under the rules of cc 7.0 and later.
 pub fn lines(measurement: &Measurement) -> Section {
     let mut table = Table::new(&[
-        ("PTX line", "ptx_line"),
+        (measurement.form().line(), "ptx_line"),
         ("source", "source"),
         ("instruction", "opcode"),
         ("executed", "executed"),
@@ -446,7 +447,7 @@ fn passes_per_request(line: &LineCounts) -> Option<f64> {
 /// Each line with every rule's counts: for programs.
 pub fn lines_in_full(measurement: &Measurement) -> Section {
     let mut table = Table::new(&[
-        ("PTX line", "ptx_line"),
+        (measurement.form().line(), "ptx_line"),
         ("source", "source"),
         ("instruction", "opcode"),
         ("executed", "executed"),

@@ -53,7 +53,7 @@ fn cost(run: &RunResult) -> Section {
         Field::new("emulation", Cell::Number(emulation.seconds, Unit::Seconds)),
     ];
     let section = Section::new("emulation", format!("Ran {}", kernels.join(", "))).with(Block::Fields(fields));
-    run.races.iter().map(race_note).fold(section, Section::note)
+    run.races.iter().map(|race| race_note(race, run.form)).fold(section, Section::note)
 }
 
 /// One row per element: for programs.

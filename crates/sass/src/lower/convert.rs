@@ -120,6 +120,9 @@ impl Lowering<'_> {
         if syntax.has("PACK_AB_MERGE_C") {
             return self.pack_bytes(syntax);
         }
+        if syntax.has("UNPACK_B_MERGE_C") {
+            return self.narrow_halves(syntax);
+        }
         let [destination, upper, lower] = &syntax.operands[..] else { return Err("a packing without three operands") };
         let known = |word: &str| matches!(word, "F16" | "BF16" | "F32" | "PACK_AB" | "RZ" | "RELU");
         if !syntax.has("PACK_AB") || !syntax.has_only(known) {
@@ -138,16 +141,49 @@ impl Lowering<'_> {
         let [destination, upper, lower, rest] = &syntax.operands[..] else {
             return Err("a packing without four operands");
         };
-        let known = |word: &str| matches!(word, "E4M3" | "E5M2" | "F32" | "PACK_AB_MERGE_C" | "SATFINITE" | "RELU");
-        if !syntax.has("F32") || !syntax.has("SATFINITE") || !syntax.has_only(known) {
+        let known = |word: &str| {
+            is_of_bytes(word) || matches!(word, "F32" | "PACK_AB_MERGE_C" | "SATFINITE" | "RELU" | "RP" | "RZ")
+        };
+        if !syntax.has("F32") || !syntax.has_only(known) {
+            return Err("a packing of this kind");
+        }
+        let sources = [self.float(upper, ScalarType::F32)?, self.float(lower, ScalarType::F32)?];
+        self.pair_of_bytes(syntax, (&sources, ScalarType::F32), [destination, rest])
+    }
+
+    /// `F2FP.UNPACK_B_MERGE_C`: the halves of a word as bytes in the lower half, and the lower half of another above.
+    fn narrow_halves(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, halves, rest] = &syntax.operands[..] else { return Err("a packing without three operands") };
+        let known = |word: &str| {
+            let other = matches!(word, "F16" | "BF16" | "UNPACK_B_MERGE_C" | "SATFINITE" | "RELU" | "RP" | "RZ");
+            other || is_of_bytes(word)
+        };
+        let from = halves_beside(syntax).filter(|_| syntax.has_only(known)).ok_or("a packing of this kind")?;
+        let halves = self.word(halves)?;
+        self.pair_of_bytes(syntax, (&[halves], from), [destination, rest])
+    }
+
+    /// Two floats as bytes in the lower half of a word, and the lower half of another above.
+    fn pair_of_bytes(
+        &mut self,
+        syntax: &Syntax,
+        (sources, from): (&[Ir], ScalarType),
+        [destination, rest]: [&Operand; 2],
+    ) -> Lowered {
+        if !syntax.has("SATFINITE") {
             return Err("a packing of this kind");
         }
         let to = byte_float(syntax).ok_or("a packing of this kind")?;
         let target = self.destination(destination, Width::Word)?;
-        let sources = [self.float(upper, ScalarType::F32)?, self.float(lower, ScalarType::F32)?];
-        let conversion = Conversion { sat: true, relu: syntax.has("RELU"), ..Conversion::default() };
+        let is_exponent = to == ScalarType::Ue8m0x2;
+        let rounding = if is_exponent { rounding(syntax) } else { Default::default() };
+        if !is_exponent && (syntax.has("RP") || syntax.has("RZ")) || to == ScalarType::E2m1x2 {
+            return Err("a packing of this kind");
+        }
+        let relu = syntax.has("RELU");
+        let conversion = Conversion { rounding, satfinite: true, relu, ..Conversion::default() };
         let packed = self.temporary(Width::Word);
-        self.emit(Operation::Cvt(conversion), to, &[Some(packed)], &sources).source_ty = ScalarType::F32;
+        self.emit(Operation::Cvt(conversion), to, &[Some(packed)], sources).source_ty = from;
         let above = self.word(rest)?;
         let merged = [Ir::Register(packed), above, Ir::Immediate(0x5410)];
         self.emit(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &[target], &merged);
@@ -157,15 +193,13 @@ impl Lowering<'_> {
     /// `F2FP.UNPACK_B`: two bytes as floats of 16 bits.
     fn unpack_bytes(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("an unpacking without two operands") };
-        let known = |word: &str| matches!(word, "F16" | "E4M3" | "E5M2" | "UNPACK_B" | "RELU");
-        if !syntax.has("F16") || !syntax.has_only(known) {
-            return Err("an unpacking of this kind");
-        }
+        let known = |word: &str| is_of_bytes(word) || matches!(word, "F16" | "BF16" | "UNPACK_B" | "RELU");
+        let to = halves_beside(syntax).filter(|_| syntax.has_only(known)).ok_or("an unpacking of this kind")?;
         let from = byte_float(syntax).ok_or("an unpacking of this kind")?;
         let target = self.destination(destination, Width::Word)?;
         let source = self.half(source, ScalarType::F16)?;
         let conversion = Conversion { relu: syntax.has("RELU"), ..Conversion::default() };
-        self.emit(Operation::Cvt(conversion), ScalarType::F16x2, &[target], &[source]).source_ty = from;
+        self.emit(Operation::Cvt(conversion), to, &[target], &[source]).source_ty = from;
         Ok(())
     }
 
@@ -212,11 +246,33 @@ impl Lowering<'_> {
     }
 }
 
-/// The type of two floats of eight bits each.
+/// The type of two floats of a byte or less each, of this name.
+fn pair_named(word: &str) -> Option<ScalarType> {
+    Some(match word {
+        "E4M3" => ScalarType::E4m3x2,
+        "E5M2" => ScalarType::E5m2x2,
+        "E3M2" => ScalarType::E3m2x2,
+        "E2M3" => ScalarType::E2m3x2,
+        "E2M1" => ScalarType::E2m1x2,
+        "E8" => ScalarType::Ue8m0x2,
+        _ => return None,
+    })
+}
+
+fn is_of_bytes(word: &str) -> bool {
+    pair_named(word).is_some()
+}
+
 fn byte_float(syntax: &Syntax) -> Option<ScalarType> {
-    match (syntax.has("E4M3"), syntax.has("E5M2")) {
-        (true, false) => Some(ScalarType::E4m3x2),
-        (false, true) => Some(ScalarType::E5m2x2),
+    syntax.find(pair_named)
+}
+
+/// The halves of a word that stand beside a pair of bytes: powers of two have the range of `BF16`.
+fn halves_beside(syntax: &Syntax) -> Option<ScalarType> {
+    let is_exponent = byte_float(syntax)? == ScalarType::Ue8m0x2;
+    match (syntax.has("F16"), syntax.has("BF16")) {
+        (true, false) if !is_exponent => Some(ScalarType::F16x2),
+        (false, true) if is_exponent => Some(ScalarType::Bf16x2),
         _ => None,
     }
 }

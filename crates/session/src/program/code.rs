@@ -2,6 +2,9 @@
 
 use warplens_machine::ComputeCapability;
 use warplens_sass::Decoder;
+use warplens_sass::container::Cubin;
+
+use crate::toolchain::release;
 
 /// The code of a kernel that was executed and counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,12 +15,22 @@ pub struct CountedCode {
     pub target: String,
     /// How it came about.
     pub origin: CodeOrigin,
+    /// The assembler of machine code with its release, such as `ptxas 13.0`, where that is known.
+    pub assembler: Option<String>,
+}
+
+impl CountedCode {
+    /// It is the PTX of the input, or what CUDA C++ was compiled to.
+    pub fn is_plain(&self) -> bool {
+        self.form == CodeForm::Ptx && matches!(self.origin, CodeOrigin::Input | CodeOrigin::Compiler)
+    }
 }
 
 /// The language of code.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CodeForm {
     /// PTX; the timing simulation takes machine code that is generated of it.
+    #[default]
     Ptx,
     /// Machine code; the timing simulation takes it as it is.
     Machine,
@@ -40,6 +53,14 @@ impl CodeForm {
         match self {
             Self::Ptx => "PTX",
             Self::Machine => "machine code",
+        }
+    }
+
+    /// What messages call a line of its text: machine code has its listing.
+    pub const fn line(self) -> &'static str {
+        match self {
+            Self::Ptx => "PTX line",
+            Self::Machine => "listing line",
         }
     }
 }
@@ -74,16 +95,27 @@ impl CodeOrigin {
 }
 
 impl std::fmt::Display for CountedCode {
-    /// `machine code for sm_80, made by ptxas`.
+    /// `machine code for sm_80 by ptxas 13.0, made here`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} for {}", self.form.words(), self.target)?;
+        let of_ptxas = (self.origin == CodeOrigin::Ptxas).then_some("ptxas");
+        self.assembler.as_deref().or(of_ptxas).map_or(Ok(()), |assembler| write!(f, " by {assembler}"))?;
         f.write_str(match self.origin {
             CodeOrigin::Input => "",
-            CodeOrigin::Container => " of the input",
+            CodeOrigin::Container => ", of the input",
             CodeOrigin::Compiler => ", compiled",
-            CodeOrigin::Ptxas => ", made by ptxas",
+            CodeOrigin::Ptxas => ", made here",
         })
     }
+}
+
+/// `ptxas 13.0` of a cubin, where it says so. What was linked was assembled before.
+pub(super) fn assembler(cubin: &Cubin) -> Option<String> {
+    let producer = cubin.producers.iter().find(|producer| producer.tool == "ptxas").or(cubin.producers.first())?;
+    Some(match release(&producer.version) {
+        Some(release) => format!("{} {release}", producer.tool),
+        None => producer.tool.clone(),
+    })
 }
 
 /// The number of a compute capability in the names of targets: 80 for 8.0.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use warplens_base::error::{Error, Result};
+use warplens_base::error::{Error, ErrorKind, Result};
 use warplens_launch::KernelName;
 use warplens_sass::container::{self, Cubin, Image, ImageKind, Place, Target};
 
@@ -132,8 +132,8 @@ fn joined(input: &Input, pieces: Vec<Piece>, sm: u32, search: &Search) -> Result
     let name = &input.name;
     let is_alone = pieces.len() == 1;
     let texts_alone = pieces.iter().all(|piece| matches!(piece, Piece::Ptx(_)));
-    // Parts that use each other are no programs of their own, and ptxas takes one text.
-    if texts_alone && !is_alone {
+    // Parts of a program may use each other; ptxas takes one text, which is a program of its own.
+    if texts_alone && !is_alone && search.code != CodeKind::Machine {
         let texts = pieces.into_iter().filter_map(|piece| match piece {
             Piece::Ptx(text) => Some(text),
             Piece::Machine(_) => None,
@@ -142,16 +142,29 @@ fn joined(input: &Input, pieces: Vec<Piece>, sm: u32, search: &Search) -> Result
         return Ok(Program { origin: CodeOrigin::Container, ..program });
     }
     let mut programs = Vec::with_capacity(pieces.len());
-    for piece in pieces {
+    for (number, piece) in pieces.into_iter().enumerate() {
         programs.push(match piece {
             Piece::Machine(cubin) => Program { origin: CodeOrigin::Container, ..Program::of_cubin(name, &cubin)? },
             Piece::Ptx(text) => {
-                let program = Program { origin: CodeOrigin::Container, ..Program::from_ptx(name, text)? };
-                program.in_code(&format!("sm_{sm}"), search)?
+                let part = if is_alone { name.clone() } else { format!("{name}, part {}", number + 1) };
+                let program = whole(&part, text, search)?;
+                Program { origin: CodeOrigin::Container, ..program }.in_code(&format!("sm_{sm}"), search)?
             }
         });
     }
     if is_alone { Ok(programs.swap_remove(0)) } else { Program::joined(name, programs) }
+}
+
+/// PTX that uses nothing of other parts.
+fn whole(name: &str, text: String, search: &Search) -> Result<Program> {
+    let needs_others = search.code == CodeKind::Machine
+        && warplens_ptx::load_part(&text).0.is_some_and(|module| !module.interface.functions.is_empty());
+    if needs_others {
+        let what = format!("the PTX of {name} uses functions of other parts, so that it is not assembled");
+        let help = "have nvcc put machine code into it: -gencode arch=compute_XX,code=sm_XX";
+        return Err(Error::new(ErrorKind::Unsupported, what).with_help(help));
+    }
+    Program::from_ptx(name, text)
 }
 
 /// There is no code for the GPU.

@@ -28,11 +28,21 @@ pub fn origin(measurement: &Measurement) -> Origin {
 
 /// The code that was counted.
 pub(super) fn code(code: &CountedCode) -> document::Code {
-    document::Code { form: code.form.written(), target: code.target.clone(), origin: code.origin.written() }
+    document::Code {
+        form: code.form.written(),
+        target: code.target.clone(),
+        origin: code.origin.written(),
+        assembler: Held(code.assembler.clone()),
+    }
 }
 
 pub(super) fn read_code(code: document::Code) -> CountedCode {
-    CountedCode { form: Word::from_written(code.form), target: code.target, origin: Word::from_written(code.origin) }
+    CountedCode {
+        form: Word::from_written(code.form),
+        target: code.target,
+        origin: Word::from_written(code.origin),
+        assembler: code.assembler.0,
+    }
 }
 
 /// Blocks that touch what others write.

@@ -434,6 +434,7 @@ impl Random {
                 form: random.one(&CodeForm::ALL),
                 target: random.text(),
                 origin: random.one(&CodeOrigin::ALL),
+                assembler: random.maybe(Random::text),
             }),
             elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,

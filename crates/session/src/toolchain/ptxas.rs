@@ -1,7 +1,9 @@
-//! Register counts from ptxas.
+//! Machine code and register counts from ptxas.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Search, process, unit};
 use warplens_base::error::{Error, Result};
@@ -32,30 +34,86 @@ pub fn registers(ptx: &str, target: &str, search: &Search) -> Result<Option<BTre
     }
 }
 
+/// Machine code that ptxas made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Assembled {
+    /// An ELF file.
+    pub cubin: Vec<u8>,
+    /// ptxas with its release, such as `ptxas 13.0`, where it says so.
+    pub assembler: Option<String>,
+}
+
+/// What ptxas made of texts, and what it refused. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Assemblies(Arc<Mutex<BTreeMap<Asked, Result<Arc<Assembled>>>>>);
+
+/// A text for a target, and who is asked.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Asked {
+    ptx: String,
+    target: String,
+    ptxas: PathBuf,
+}
+
 /// The machine code that ptxas makes of a PTX text for `target`. `name` is what messages call the text.
-pub fn assemble(name: &str, ptx: &str, target: &str, search: &Search) -> Result<Vec<u8>> {
+pub fn assemble(name: &str, ptx: &str, target: &str, search: &Search) -> Result<Arc<Assembled>> {
     let ptxas = search.program("ptxas").and_then(|ptxas| std::path::absolute(ptxas).ok()).ok_or_else(|| {
         Error::input(format!("no ptxas was found to make machine code of {name}"))
             .with_detail("looked in $CUDA_HOME/bin, on the PATH and among the packages of Python")
             .with_help(super::INSTALL)
     })?;
     unit::check_target(target)?;
-    let failed = |error: std::io::Error| Error::input(format!("cannot assemble {name}: {error}"));
-    let scratch = tempfile::tempdir().map_err(failed)?;
-    std::fs::write(scratch.path().join("kernel.ptx"), ptx).map_err(failed)?;
-    let mut command = Command::new(&ptxas);
-    command.args([&format!("-arch={target}"), "-lineinfo", "-o", "kernel.cubin", "kernel.ptx"]);
-    command.current_dir(scratch.path());
-    let run = process::run(&mut command, &ptxas.display().to_string(), &search.limit)?;
-    if !run.status.success() {
-        let error = Error::input(format!("ptxas makes no machine code of {name} for {target}"));
-        return Err(run.stderr.lines().take(MOST_LINES).fold(error, |error, line| error.with_detail(line)));
+    let asked = Asked { ptx: ptx.to_owned(), target: target.to_owned(), ptxas };
+    let known = || search.assemblies.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(made) = known().get(&asked) {
+        return made.clone();
     }
-    std::fs::read(scratch.path().join("kernel.cubin")).map_err(failed)
+    let made = asked.answered(name, search).map(Arc::new);
+    known().insert(asked, made.clone());
+    made
+}
+
+impl Asked {
+    fn answered(&self, name: &str, search: &Search) -> Result<Assembled> {
+        let failed = |error: std::io::Error| Error::input(format!("cannot assemble {name}: {error}"));
+        let scratch = tempfile::tempdir().map_err(failed)?;
+        std::fs::write(scratch.path().join("kernel.ptx"), &self.ptx).map_err(failed)?;
+        let shown = self.ptxas.display().to_string();
+        let mut command = Command::new(&self.ptxas);
+        command.args([&format!("-arch={}", self.target), "-lineinfo", "-o", "kernel.cubin", "kernel.ptx"]);
+        command.current_dir(scratch.path());
+        let run = process::run(&mut command, &shown, &search.limit)?;
+        if !run.status.success() {
+            return Err(refused(name, &self.target, (&shown, &run.stderr)));
+        }
+        let cubin = std::fs::read(scratch.path().join("kernel.cubin")).map_err(failed)?;
+        let version = process::run(Command::new(&self.ptxas).arg("--version"), &shown, &search.limit);
+        let release = version.as_ref().ok().and_then(|version| release(&version.stdout));
+        Ok(Assembled { cubin, assembler: release.map(|release| format!("ptxas {release}")) })
+    }
+}
+
+/// ptxas made nothing, and said why.
+fn refused(name: &str, target: &str, (ptxas, said): (&str, &str)) -> Error {
+    let error = Error::input(format!("ptxas makes no machine code of {name} for {target}"));
+    let error = said.lines().take(MOST_LINES).fold(error, |error, line| error.with_detail(line));
+    error.with_help(match said.contains("Unsupported .version") {
+        true => {
+            format!("{ptxas} is older than the compiler of the PTX: a newer one, or --code generated without ptxas")
+        }
+        false => "--code generated simulates what ptxas is expected to make".to_owned(),
+    })
 }
 
 /// Lines of what ptxas says that an error repeats.
 const MOST_LINES: usize = 8;
+
+/// `13.0` of `Cuda compilation tools, release 13.0, V13.0.88`, as all tools of CUDA call their version.
+pub(crate) fn release(version: &str) -> Option<&str> {
+    let (_, rest) = version.split_once("release ")?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+    (end > 0).then(|| &rest[..end])
+}
 
 /// Reads the report of `ptxas -v`.
 fn parse(report: &str) -> BTreeMap<String, u32> {
@@ -77,6 +135,15 @@ fn parse(report: &str) -> BTreeMap<String, u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_have_a_release() {
+        let said = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 13.0, V13.0.88\n";
+        assert_eq!(release(said), Some("13.0"));
+        assert_eq!(release("Cuda compilation tools, release 12.9"), Some("12.9"));
+        assert_eq!(release("release unknown"), None);
+        assert_eq!(release(""), None);
+    }
 
     #[test]
     fn the_report_names_each_kernel() {

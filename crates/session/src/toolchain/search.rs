@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use warplens_machine::ComputeCapability;
 
-use super::{CompilerFlags, TimeLimit};
+use super::{Assemblies, CompilerFlags, TimeLimit};
 
 /// The places to search, in order.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Search {
     pub flags: CompilerFlags,
     /// What is made of PTX.
     pub code: CodeKind,
+    /// What ptxas made so far: it is not asked twice for the same.
+    pub assemblies: Assemblies,
 }
 
 /// The code of a kernel that is executed, and whose instructions are simulated.
@@ -38,9 +40,9 @@ pub enum CodeKind {
 }
 
 impl CodeKind {
-    /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("auto", Self::Auto), ("generated", Self::Generated), ("machine", Self::Machine)];
+    /// Every kind with its names, of which the first is its own. `ptx` is what is executed with generated code.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("auto", Self::Auto), ("generated", Self::Generated), ("ptx", Self::Generated), ("machine", Self::Machine)];
 
     /// The kind of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -71,6 +73,7 @@ impl Search {
             limit: TimeLimit::from_environment(),
             flags: CompilerFlags::default(),
             code: CodeKind::default(),
+            assemblies: Assemblies::default(),
         }
     }
 

@@ -213,7 +213,7 @@ fn check_race(program: &Program, launch: &Launch, table: &Table, block: &Block, 
                 outcome.fail(block.line, "the counts depend on the number of host threads")
             }
             (Ok(own), Ok(_)) if own.race.is_some() != wanted => {
-                let said = own.race.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+                let said = own.race.as_ref().map_or_else(|| "nothing".to_owned(), |race| race.said(own.form()));
                 outcome.fail(block.line, format!("it says of races: {said}"));
             }
             (Ok(_), Ok(_)) => {}
