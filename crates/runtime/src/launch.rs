@@ -12,6 +12,8 @@ use crate::times::{Key, Plan, Timed, key_of};
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;
 const MOST_THREADS_Z: u32 = 64;
+/// First major compute capability whose GPUs have clusters.
+const FIRST_WITH_CLUSTERS: u32 = 9;
 
 /// A launch that a program asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +51,7 @@ impl Runtime {
             grid: request.grid,
             block: request.block,
             cluster: request.cluster,
+            allows_large_clusters: self.function_allows_large_clusters(request.function),
             dynamic_shared: request.dynamic_shared,
             parameters: request.parameters.clone(),
             memory_bytes: self.reachable(&request.parameters),
@@ -133,6 +136,9 @@ impl Runtime {
         if request.dynamic_shared > info.dynamic_shared_limit {
             return Err(Status::INVALID_VALUE);
         }
+        if properties.major < FIRST_WITH_CLUSTERS && request.cluster.is_some_and(|cluster| cluster != [1; 3]) {
+            return Err(Status::INVALID_CLUSTER_SIZE);
+        }
         let registers = threads.next_multiple_of(32) * u64::from(info.registers);
         if threads > u64::from(info.max_threads) || registers > u64::from(properties.registers_per_block) {
             return Err(Status::LAUNCH_OUT_OF_RESOURCES);
@@ -147,6 +153,7 @@ impl Runtime {
                 Stop::IllegalAddress => Status::ILLEGAL_ADDRESS,
                 Stop::MisalignedAddress => Status::MISALIGNED_ADDRESS,
                 Stop::Configuration => Status::INVALID_CONFIGURATION,
+                Stop::Cluster => Status::INVALID_CLUSTER_SIZE,
                 Stop::Unsupported => Status::NOT_SUPPORTED,
                 Stop::Budget => Status::LAUNCH_TIMEOUT,
                 Stop::Assertion => Status::ASSERT,

@@ -36,7 +36,7 @@ pub use graphs::{Step, UpdateFault};
 pub use handles::Handle;
 pub use kernels::{FunctionInfo, ModuleSource, ParameterPlace};
 pub use launch::Request;
-pub use memory::{HostMemory, MemoryKind, Pointer};
+pub use memory::{HostMemory, MemoryKind, NoMemory, Pointer};
 pub use operations::{Extent, Fill, Operation, Rows, Transfer, is_empty};
 pub use pools::Pool;
 pub use properties::{Attribute, Properties};

@@ -272,20 +272,6 @@ pub(crate) fn words(error: &Error) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Memory of the host that nothing is done with.
-    struct NoMemory;
-
-    impl HostMemory for NoMemory {
-        fn map(&mut self, _: u64, _: u64) -> bool {
-            true
-        }
-        fn unmap(&mut self, _: u64, _: u64) {}
-        fn read(&self, _: u64, bytes: u64) -> Vec<u8> {
-            vec![0; bytes as usize]
-        }
-        fn write(&mut self, _: u64, _: &[u8]) {}
-    }
-
     /// A device.
     pub(crate) fn runtime() -> Runtime {
         let machines = warplens_session::machines::select("a100-80").unwrap();
@@ -302,7 +288,7 @@ pub(crate) mod tests {
                 checks: Vec::new(),
                 archive: None,
             },
-            Box::new(NoMemory),
+            Box::new(crate::memory::NoMemory),
         )
     }
 }

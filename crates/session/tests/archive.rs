@@ -92,6 +92,7 @@ fn kept(folder: &Path, limit: u64) -> (Kept<()>, Vec<TimeOn>) {
         grid: [1, 1, 1],
         block: [256, 1, 1],
         cluster: None,
+        allows_large_clusters: false,
         dynamic_shared: 0,
         parameters: entry.to_le_bytes().to_vec(),
         memory_bytes: 16,

@@ -103,6 +103,8 @@ impl Archived {
             grid: *grid,
             block: *block,
             cluster: *cluster,
+            // It was launched.
+            allows_large_clusters: true,
             dynamic_shared: *dynamic_shared_bytes,
             parameters: bytes.ok_or_else(|| self.damaged("its parameters are no hexadecimal digits"))?,
             memory_bytes: *reachable_bytes,
