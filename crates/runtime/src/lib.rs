@@ -27,6 +27,7 @@ mod status;
 mod streams;
 mod timeline;
 mod times;
+mod user_objects;
 
 pub use arrays::{ArrayInfo, TexelSource};
 pub use capture::{CaptureInfo, CaptureMode};
@@ -42,5 +43,6 @@ pub use pools::Pool;
 pub use properties::{Attribute, Properties};
 pub use runtime::{Runtime, say};
 pub use status::Status;
+pub use user_objects::HostCall;
 pub use warplens_isa::{AddressMode, Channel, Filter, ReadMode, Sampler, TexelFormat};
 pub use warplens_session::trail::CopyKind;

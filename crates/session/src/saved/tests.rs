@@ -435,6 +435,7 @@ impl Random {
                 target: random.text(),
                 origin: random.one(&CodeOrigin::ALL),
             }),
+            archived: None,
             elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,
             race: self.maybe(|random| Race {
