@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""NVIDIA's CUDA samples and programs of Rodinia under `warplens exec`: which pass their own checks.
+"""NVIDIA's CUDA samples under `warplens exec`: which pass their own checks.
 
-    samples.py build SAMPLES RODINIA FOLDER [NAME...]  compiles programs of two clones with nvcc
-    samples.py check FOLDER [NAME...]                  runs them with the arguments of programs.csv to their own verdict
-    CONTROL=1 samples.py check FOLDER                  the same where no launch is executed
-    samples.py table FOLDER                            prints the table of README.md from what the two left
+    samples.py build SAMPLES FOLDER [NAME...]  compiles programs of a clone with nvcc
+    samples.py check FOLDER [NAME...]          runs them with the arguments of programs.csv to their own verdict
+    CONTROL=1 samples.py check FOLDER          the same where no launch is executed
+    samples.py table FOLDER                    prints the list of README.md from what the two left
 
 Programs are linked with `-cudart shared`, or, as programs.csv says, with the library of `LIBRARY` (default:
 libwarplens_cudart13.a). `GPU` is the one that they see (default: a100-80).
@@ -32,10 +32,6 @@ SOURCES = (".cu", ".cpp", ".c")
 
 def wanted(names):
     return [row for row in rows(HERE / "programs.csv") if not names or row["program"] in names]
-
-
-def folder_of(folder, row):
-    return folder / row["suite"] / row["folder"]
 
 
 def copy(repository, paths, to):
@@ -81,21 +77,18 @@ def compile_one(source, row, include):
         return subprocess.run(command, cwd=source, stdout=log, stderr=log).returncode == 0
 
 
-def build(samples, rodinia, folder, names):
+def build(samples, folder, names):
     for row in wanted(names):
-        is_sample = row["suite"] == "samples"
-        source = folder_of(folder, row)
+        source = folder / row["folder"]
         if not (source / "main").exists():
-            paths = [row["folder"], "Common" if is_sample else "cuda/" + "common"]
-            copy(samples if is_sample else rodinia, paths, folder / row["suite"])
-            include = [folder / "samples/Common", source / "inc"] if is_sample else [source]
-            compile_one(source, row, include)
+            copy(samples, [row["folder"], "Common"], folder)
+            compile_one(source, row, [folder / "Common", source / "inc"])
         print("built" if (source / "main").exists() else "not built", row["program"], flush=True)
 
 
 def check(folder, names):
-    of = [row for row in wanted(names) if (folder_of(folder, row) / "main").exists()]
-    programs.check(folder, GPU, [(row["program"], folder_of(folder, row), row["arguments"]) for row in of], WAIVED)
+    of = [row for row in wanted(names) if (folder / row["folder"] / "main").exists()]
+    programs.check(folder, GPU, [(row["program"], folder / row["folder"], row["arguments"]) for row in of], WAIVED)
 
 
 def table(folder):
@@ -111,8 +104,8 @@ def table(folder):
 
 def main():
     verb, *rest = sys.argv[1:] or [""]
-    if verb == "build" and len(rest) >= 3:
-        build(rest[0], rest[1], Path(rest[2]).resolve(), rest[3:])
+    if verb == "build" and len(rest) >= 2:
+        build(rest[0], Path(rest[1]).resolve(), rest[2:])
     elif verb == "check" and rest:
         check(Path(rest[0]).resolve(), rest[1:])
     elif verb == "table" and rest:

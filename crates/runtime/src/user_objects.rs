@@ -38,6 +38,18 @@ impl Default for UserObjects {
     }
 }
 
+impl UserObjects {
+    fn release(&mut self, object: Handle, count: u64) {
+        if let Some(known) = self.objects.get_mut(object) {
+            known.references = known.references.saturating_sub(count);
+            if known.references == 0 {
+                self.ended.push(known.end);
+                self.objects.remove(object);
+            }
+        }
+    }
+}
+
 impl Runtime {
     /// Makes an object that is needed so many times.
     pub fn create_user_object(&mut self, end: HostCall, references: u32) -> Result<Handle> {
@@ -58,19 +70,8 @@ impl Runtime {
     pub fn release_user_object(&mut self, object: Handle, count: u32) -> Result<()> {
         let known = self.user_objects.objects.get(object).map(|known| known.references);
         known.filter(|&known| count > 0 && known >= count.into()).ok_or(Status::INVALID_VALUE)?;
-        self.release(object, count.into());
+        self.user_objects.release(object, count.into());
         Ok(())
-    }
-
-    fn release(&mut self, object: Handle, count: u64) {
-        let UserObjects { objects, ended, .. } = &mut self.user_objects;
-        if let Some(known) = objects.get_mut(object) {
-            known.references = known.references.saturating_sub(count);
-            if known.references == 0 {
-                ended.push(known.end);
-                objects.remove(object);
-            }
-        }
     }
 
     /// A graph needs an object so many times: it takes over references of the caller, or has new ones.
@@ -92,7 +93,7 @@ impl Runtime {
         let held = self.user_objects.held.get_mut(&graph).and_then(|held| held.get_mut(&object));
         let held = held.filter(|held| count > 0 && **held >= count.into()).ok_or(Status::INVALID_VALUE)?;
         *held -= u64::from(count);
-        self.release(object, count.into());
+        self.user_objects.release(object, count.into());
         Ok(())
     }
 
@@ -111,7 +112,7 @@ impl Runtime {
     /// A graph is gone.
     pub(crate) fn release_held(&mut self, graph: Handle) {
         for (object, count) in self.user_objects.held.remove(&graph).unwrap_or_default() {
-            self.release(object, count);
+            self.user_objects.release(object, count);
         }
     }
 
