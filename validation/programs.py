@@ -19,7 +19,7 @@ ARCH = os.environ.get("ARCH", "sm_80")
 CODE = os.environ.get("CODE", "generated")
 CONTROL = ["--leave-out-launches"] if os.environ.get("CONTROL") else []
 GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess|\bcorrect\b|\bverified\b|errors?\s*:\s*0\b|\bOK\b", re.I)
-NONE = re.compile(r"failures: 0\b.*|\b0 failures\b|number of errors\s*[:=]\s*0\b|failed as expected", re.I)
+NONE = re.compile(r"failures: 0\b.*|\b0 failures\b|number of errors\s*[:=]\s*0\b|failed as expected, CUDA error|assertion failures", re.I)
 BAD = re.compile(r"\bfail|mismatch|incorrect|not equal|\bwrong\b|is different|error at|cuda error", re.I)
 WORDS = {
     "passed": "pass their own check",

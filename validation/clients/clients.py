@@ -81,7 +81,7 @@ def numba(folder, wanted):
         package = f"numba.cuda.tests.{base}"
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
             if module.name.startswith("test_") and one in ("", module.name):
-                run(f"{base}.{module.name}", ["numba.runtests", "-v", f"{package}.{module.name}"], folder, folder.parent, {})
+                run(f"{base}.{module.name}", ["unittest", "-v", f"{package}.{module.name}"], folder, folder.parent, {})
 
 
 def tinygrad(repository, folder, files):
