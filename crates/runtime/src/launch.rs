@@ -140,7 +140,11 @@ impl Runtime {
             return Err(Status::INVALID_CLUSTER_SIZE);
         }
         let registers = threads.next_multiple_of(32) * u64::from(info.registers);
-        if threads > u64::from(info.max_threads) || registers > u64::from(properties.registers_per_block) {
+        // More than the kernel's own bound is another error than more than the SM has.
+        if threads > u64::from(info.max_threads) {
+            return Err(Status::INVALID_VALUE);
+        }
+        if registers > u64::from(properties.registers_per_block) {
             return Err(Status::LAUNCH_OUT_OF_RESOURCES);
         }
         Ok(())
@@ -161,5 +165,37 @@ impl Runtime {
             };
             self.fail(status, &words(&error))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::ModuleSource;
+    use crate::runtime::tests::runtime;
+
+    use super::*;
+
+    #[test]
+    fn more_threads_than_a_kernel_allows_are_an_invalid_value() {
+        let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() .maxntid 64, 1, 1 { ret; }\n";
+        let mut runtime = runtime();
+        let module = runtime.load_module(ModuleSource::Texts(vec![ptx.to_owned()])).unwrap();
+        let function = runtime.module_function(module, "k").unwrap();
+        let mut launch = |threads| {
+            let request = Request {
+                function,
+                stream: 0,
+                grid: [1; 3],
+                block: [threads, 1, 1],
+                cluster: None,
+                dynamic_shared: 0,
+                cooperative: false,
+                parameters: Vec::new(),
+            };
+            runtime.launch(&request).map(drop)
+        };
+        assert_eq!(launch(64), Ok(()));
+        assert_eq!(launch(65), Err(Status::INVALID_VALUE));
+        assert_eq!(launch(2000), Err(Status::INVALID_CONFIGURATION));
     }
 }
