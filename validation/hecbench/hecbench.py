@@ -4,47 +4,42 @@
     hecbench.py build REPOSITORY FOLDER [NAME...]   compiles programs of a clone with nvcc, `-cudart shared`
     hecbench.py check FOLDER [NAME...]              runs them with small arguments (checks.csv) to their own verdict
     hecbench.py times FOLDER [NAME...]              runs them with the measured arguments and `--sample`
+    hecbench.py clock FOLDER                        prints the times that programs measure with `--clock virtual`, beside the report
     hecbench.py table FOLDER                        prints the tables of README.md from what the runs left
 
-`WARPLENS` names the program (default: warplens), `NVCC` the compiler, `ARCH` the target (default: sm_80), `SECONDS` the most time of
-a run, `CODE` what is executed (default: generated; `machine` leaves its files in folders of its own). `CONTROL=1` leaves
-all launches out, so that programs whose checks are worth something fail.
+What `../programs.py` says of `WARPLENS`, `NVCC`, `ARCH`, `SECONDS`, `CODE` and `CONTROL` holds here.
 """
 
-import csv
 import json
-import os
 import re
-import shlex
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WARPLENS = os.environ.get("WARPLENS", "warplens")
-NVCC = os.environ.get("NVCC", "nvcc")
-SECONDS = os.environ.get("SECONDS", "120")
-ARCH = os.environ.get("ARCH", "sm_80")
-CODE = os.environ.get("CODE", "generated")
-CONTROL = ["--leave-out-launches"] if os.environ.get("CONTROL") else []
+sys.path.append(str(HERE.parent))
+
+import programs  # noqa: E402
+from programs import ARCH, NVCC, results, rows, run  # noqa: E402
+
 GPU = "rtx3080@1440"
-GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess|\bcorrect\b|\bverified\b|errors?\s*:\s*0\b|\bOK\b", re.I)
-NONE = re.compile(r"failures: 0\b.*|number of errors\s*[:=]\s*0\b", re.I)
-BAD = re.compile(r"\bfail|mismatch|incorrect|not equal|\bwrong\b|is different|error at|cuda error", re.I)
-
-
-def rows(name):
-    with open(HERE / name, encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+# Programs that time each of their kernels with `std::chrono`, with arguments for which a kernel takes longer than asking for it,
+# and their kernels in the order in which they print times.
+CLOCKS = {
+    "entropy": ("256 256 100", "entropy entropy_opt"),
+    "relu": ("1000000 100", "ReluGrad_impl1 ReluGrad_impl2 Relu_impl1 Relu_impl2"),
+    "popcount": ("1000000 100", "pc1 pc2 pc3 pc4 pc5 pc6"),
+    "complex": ("100000 100", "complex_float ref_complex_float complex_double ref_complex_double"),
+}
+UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
 def measured():
-    programs = {}
-    for row in rows("measured-rtx3080.csv"):
-        programs.setdefault(row["program"], []).append(row)
-    return programs
+    by_program = {}
+    for row in rows(HERE / "measured-rtx3080.csv"):
+        by_program.setdefault(row["program"], []).append(row)
+    return by_program
 
 
 def build(repository, folder, names):
@@ -73,46 +68,32 @@ def build(repository, folder, names):
         print("built" if program.exists() else "not built", name, flush=True)
 
 
-def results(folder, kind):
-    """Where runs of a kind leave their files."""
-    kind += "-control" if CONTROL else ""
-    return folder / (kind if CODE == "generated" else f"{kind}-{CODE}")
-
-
-def run(folder, name, arguments, flags, kind):
-    """Runs a program; returns its exit code, its output and the report."""
-    source, out = folder / f"{name}-cuda", results(folder, kind)
-    out.mkdir(exist_ok=True)
-    report, output = out / f"{name}.json", out / f"{name}.txt"
-    command = ["timeout", "-k", "10", SECONDS, WARPLENS, "exec", "--gpu", GPU, "--code", CODE, "--force", *flags]
-    command += ["--format", "json", "-o", str(report), "--", "./main", *shlex.split(arguments)]
-    start = time.time()
-    with open(output, "w") as file:
-        code = subprocess.run(command, cwd=source, stdin=subprocess.DEVNULL, stdout=file, stderr=file).returncode
-    return code, output.read_text(errors="replace"), time.time() - start
-
-
 def check(folder, names):
-    verdicts = []
-    for row in rows("checks.csv"):
-        name = row["program"]
-        if names and name not in names:
-            continue
-        code, output, seconds = run(folder, name, row["arguments"], CONTROL, "checks")
-        output = NONE.sub("passed", output)
-        good, bad = GOOD.search(output), BAD.search(output)
-        verdict = "stopped" if code == 124 else "failed" if code or bad else "passed" if good else "no verdict"
-        verdicts.append((name, row["arguments"], verdict, code))
-        print(f"{name:26} {verdict:10} {seconds:6.1f} s", flush=True)
-    with open(results(folder, "checks").with_suffix(".tsv"), "a") as file:
-        file.writelines("\t".join(map(str, verdict)) + "\n" for verdict in verdicts)
+    wanted = [row for row in rows(HERE / "checks.csv") if not names or row["program"] in names]
+    programs.check(folder, GPU, [(row["program"], folder / f"{row['program']}-cuda", row["arguments"]) for row in wanted])
 
 
 def times(folder, names):
     for name, of in measured().items():
         if (not names or name in names) and (folder / f"{name}-cuda/main").exists():
-            code, _, seconds = run(folder, name, of[0]["arguments"], ["--sample=100M"], "times")
+            source, flags = folder / f"{name}-cuda", ["--sample=100M"]
+            code, _, seconds = run(folder, "times", GPU, name, source, of[0]["arguments"], flags)
             print(f"{name:26} {code:4} {seconds:6.1f} s", flush=True)
+
+
+def clock(folder):
+    """The times that programs print, each an average over launches between two readings of `std::chrono`, beside the report."""
+    print("| program | arguments | kernel | printed, us | report, us | difference, % |\n|---|---|---|---:|---:|---:|")
+    for name, (arguments, kernels) in CLOCKS.items():
+        code, output, _ = run(folder, "clock", GPU, name, folder / f"{name}-cuda", arguments, ["--clock", "virtual"])
+        printed = [float(time) * UNITS[unit] for time, unit in re.findall(r"time\b.*?([\d.]+) \((s|ms|us)\)", output)]
+        report = json.loads((results(folder, "clock") / f"{name}.json").read_text())
+        found = {base(kernel["kernel"]): kernel["times"][0]["time_us"] / kernel["calls"] for kernel in report["kernels"]}
+        if code or sorted(found) != sorted(kernels.split()) or len(found) != len(printed):
+            sys.exit(f"{name}: exit code {code}, {len(printed)} times, kernels {', '.join(found)}")
+        for kernel, time in zip(kernels.split(), printed):
+            difference = 100 * (time / found[kernel] - 1)
+            print(f"| {name} | {arguments} | {kernel} | {time:.3f} | {found[kernel]:.3f} | {difference:+.2f} |", flush=True)
 
 
 def base(kernel):
@@ -150,26 +131,8 @@ def summary(pairs):
     return f"| {len(pairs)} | {len({name for name, *_ in pairs})} | {mean:.1f} | {median:.1f} |"
 
 
-def verdicts(folder):
-    """The last verdict of each program, by verdict."""
-    last = {}
-    for line in results(folder, "checks").with_suffix(".tsv").read_text().splitlines():
-        name, _, verdict, _ = line.split("\t")
-        last[name] = verdict
-    words = {
-        "passed": "pass their own check",
-        "no verdict": "end well and check nothing",
-        "failed": "say that they failed, or end with an error",
-        "stopped": "took longer than the limit",
-    }
-    for verdict, meaning in words.items():
-        names = sorted(name for name, of in last.items() if of == verdict)
-        print(f"- {len(names)} {meaning}: {', '.join(names)}.")
-    print()
-
-
 def table(folder):
-    verdicts(folder)
+    print("\n".join(programs.lists(programs.verdicts(results(folder, "checks")))) + "\n")
     pairs, ambiguous = compared(folder)
     text = ["| measured time | kernels | programs | mean error, % | median, % |", "|---|---:|---:|---:|---:|"]
     for least, most, words in [(0, 10, "below 10 us"), (10, 50, "10 to 50 us"), (50, 1e3, "50 us to 1 ms"), (1e3, 1e99, "above 1 ms")]:
@@ -189,6 +152,8 @@ def main():
         build(rest[0], Path(rest[1]).resolve(), rest[2:])
     elif verb in ("check", "times") and rest:
         (check if verb == "check" else times)(Path(rest[0]).resolve(), rest[1:])
+    elif verb == "clock" and rest:
+        clock(Path(rest[0]).resolve())
     elif verb == "table" and rest:
         table(Path(rest[0]).resolve())
     else:

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 const CASE: &str = r#"{"case":{"process":1,"case":0,"kernel":"_Z3addPf","grid":[4,1,1],"block":[256,1,1],"dynamic_shared":0,"registers":8,"answers":[{"gpu":"h200","seconds":2e-6,"model":"teg","bound_by":"issue slots","refused":null}]}}"#;
 const LAUNCH: &str = r#"{"launch":{"process":1,"case":0,"scale":1.0,"executed":"whole","place":{"stream":0,"begin":1000.0,"end":3000.0}}}"#;
-const START: &str = r#"{"start":{"process":1,"gpus":["h200"]}}"#;
+const START: &str = r#"{"start":{"process":1,"gpus":["h200"],"assumptions":["copies are alike"]}}"#;
 const COPY: &str = r#"{"copy":{"process":1,"kind":"to_device","bytes":4096,"seconds":[1e-6],"place":{"stream":0,"begin":0.0,"end":1000.0}}}"#;
 
 /// Runs a shell script under the verb, in a folder with libraries that nothing loads.
@@ -110,6 +110,10 @@ fn documents_need_a_file() {
     let value: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!((&value["schema"], &value["kernels"][0]["calls"]), (&"warplens.exec/1".into(), &1.into()));
     assert_eq!(value["totals"][0]["time_us"], 2.0);
+    assert_eq!(value["assumptions"], serde_json::json!(["copies are alike"]));
+    let [brief, detailed] = [&[][..], &["-v"]].map(|flags| text(&exec(folder.path(), &script, flags).stderr));
+    assert!(brief.contains("1 assumptions: -v.") && !brief.contains("copies are alike"), "{brief}");
+    assert!(detailed.contains("Assumptions: copies are alike."), "{detailed}");
 }
 
 const FINDING: &str = r#"{"finding":{"process":1,"check":"races","kernel":"_Z3addPf","place":"PTX line 9","message":"two meet","count":3}}"#;

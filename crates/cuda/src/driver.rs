@@ -46,6 +46,18 @@ pub(crate) fn in_context(runtime: &Runtime) -> Result<()> {
     }
 }
 
+/// What the runtime API does where it needs the device: the context that both interfaces share is made and, where the thread
+/// has no other, is its current one.
+pub(crate) fn use_primary(runtime: &mut Runtime) -> Result<()> {
+    runtime.start();
+    let primary = runtime.primary_context();
+    with_contexts(|contexts| {
+        if contexts.is_empty() {
+            contexts.push(primary);
+        }
+    })
+}
+
 /// The context that a call is about: none stands for the current one.
 pub(crate) fn of(runtime: &Runtime, context: Memory) -> Result<u64> {
     runtime.started()?;

@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use warplens_runtime::{Config, Runtime, Status, say};
+use warplens_runtime::{Config, HostCall, Runtime, Status, say};
 
 use crate::host::{self, Host};
+use crate::pointers::{Memory, call_number};
 
 /// The runtime, with the clock of a program whose clocks follow the device.
 static RUNTIME: Mutex<Option<(Runtime, Clock)>> = Mutex::new(None);
@@ -89,6 +90,7 @@ pub(crate) fn registration(work: impl FnOnce(&mut Runtime) -> Result<(), Status>
 }
 
 fn entered(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
+    let mut ended = Vec::new();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut runtime = runtime();
         let (runtime, clock) = runtime.as_mut().expect("it was made");
@@ -102,9 +104,14 @@ fn entered(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
                 runtime.broken(text.unwrap_or("an unknown panic"))
             }
         };
+        ended = runtime.ended_user_objects();
         clock.leave(runtime);
         status
     }));
+    // Outside of the lock, as these functions may call CUDA.
+    for HostCall { function, data } in ended {
+        call_number(function, Memory::at(data));
+    }
     caught.unwrap_or(Status::UNKNOWN)
 }
 

@@ -37,6 +37,7 @@ mod runtime_memory;
 mod runtime_pool;
 mod runtime_stream;
 mod structures;
+mod user_objects;
 
 pub use structures::set_major_version;
 

@@ -4,6 +4,7 @@ use warplens_runtime::Status;
 
 use crate::api;
 use crate::arrays::ChannelDescriptor;
+use crate::driver::use_primary;
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
@@ -40,10 +41,16 @@ api! { runtime_call;
     fn cudaGetDevice(to: Out<i32>) |_| { to.set(0) }
 
     /// Chooses the device of the thread.
-    fn cudaSetDevice(device: i32) |_| { check(device) }
+    fn cudaSetDevice(device: i32) |runtime| {
+        check(device)?;
+        use_primary(runtime)
+    }
 
     /// Starts a device.
-    fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |_| { check(device) }
+    fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |runtime| {
+        check(device)?;
+        use_primary(runtime)
+    }
 
     /// Chooses among devices.
     fn cudaSetValidDevices(devices: In<i32>, count: i32) |_| {

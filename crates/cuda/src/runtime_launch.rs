@@ -201,6 +201,9 @@ pub(crate) fn resident(runtime: &mut Runtime, stub: Memory, threads: i32, shared
     Ok(runtime.resident_blocks(function, threads, shared as u64)? as i32)
 }
 
+/// The attribute that allows clusters which not every GPU has room for.
+const LARGE_CLUSTERS: i32 = 14;
+
 /// Sets what a kernel may use: its dynamic shared memory. The rest says how memory is divided.
 pub(crate) fn set_attribute(runtime: &mut Runtime, function: u64, attribute: i32, value: i32) -> Result<()> {
     match attribute {
@@ -208,6 +211,7 @@ pub(crate) fn set_attribute(runtime: &mut Runtime, function: u64, attribute: i32
             let bytes = u64::try_from(value).map_err(|_| Status::INVALID_VALUE)?;
             runtime.allow_dynamic_shared(function, bytes)
         }
+        LARGE_CLUSTERS => runtime.allow_large_clusters(function, value != 0),
         9..=15 => runtime.function_info(function).map(drop),
         _ => Err(Status::INVALID_VALUE),
     }
@@ -227,6 +231,7 @@ pub(crate) fn attribute(runtime: &mut Runtime, function: u64, attribute: i32) ->
         5 | 6 => (properties.major * 10 + properties.minor) as i32,
         8 => info.dynamic_shared_limit as i32,
         9 => -1,
+        LARGE_CLUSTERS => runtime.function_allows_large_clusters(function).into(),
         10..=15 => 0,
         _ => return Err(Status::INVALID_VALUE),
     })

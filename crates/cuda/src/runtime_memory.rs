@@ -2,6 +2,7 @@
 
 use warplens_runtime::{Extent, Fill, MemoryKind, Operation, Rows, Status, Transfer};
 
+use crate::driver::use_primary;
 use crate::guard::runtime_call;
 use crate::operations::submit;
 use crate::pointers::{Memory, Out};
@@ -99,6 +100,7 @@ fn part(runtime: &mut Runtime, symbol: Memory, bytes: usize, offset: usize) -> R
 }
 
 fn allocate(runtime: &mut Runtime, to: Out<u64>, call: &str, bytes: usize, kind: MemoryKind) -> Result<()> {
+    use_primary(runtime)?;
     if bytes == 0 {
         // An empty allocation has no address, and is no mistake.
         runtime.alive()?;
@@ -142,7 +144,11 @@ api! { runtime_call;
     }
 
     /// Frees memory.
-    fn cudaFree(memory: Memory) |runtime| { runtime.free(memory.address(), &DEVICE) }
+    fn cudaFree(memory: Memory) |runtime| {
+        // Programs free a null pointer to start the device.
+        use_primary(runtime)?;
+        runtime.free(memory.address(), &DEVICE)
+    }
 
     /// Lets the device look at memory of the host.
     fn cudaHostRegister(memory: Memory, bytes: usize, _flags: u32) |runtime| {

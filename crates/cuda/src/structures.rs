@@ -133,20 +133,7 @@ pub(crate) fn pointer_attributes(kind: u32, device: u64, host: u64, major: i32) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warplens_runtime::{Config, HostMemory, Runtime};
-
-    struct NoMemory;
-
-    impl HostMemory for NoMemory {
-        fn map(&mut self, _: u64, _: u64) -> bool {
-            false
-        }
-        fn unmap(&mut self, _: u64, _: u64) {}
-        fn read(&self, _: u64, _: u64) -> Vec<u8> {
-            Vec::new()
-        }
-        fn write(&mut self, _: u64, _: &[u8]) {}
-    }
+    use warplens_runtime::{Config, NoMemory, Runtime};
 
     #[test]
     fn properties_lie_where_each_version_has_them() {

@@ -49,6 +49,12 @@ fn outcome_on(name: &str, run_on: (&str, &[PathBuf])) -> (String, String, String
     (text(&stdout), text(&stderr), trail, status.code())
 }
 
+/// Lines of one kind about what a program did.
+fn entries(trail: &str, kind: &str) -> Vec<serde_json::Value> {
+    let lines = trail.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("it is JSON"));
+    lines.filter_map(|line| line.get(kind).cloned()).collect()
+}
+
 #[test]
 fn the_driver_serves_a_c_program() {
     let (stdout, stderr, trail, code) = outcome("driver");
@@ -73,6 +79,14 @@ fn the_runtime_serves_what_compilers_make_of_a_program() {
 }
 
 #[test]
+fn the_runtime_makes_its_context_current() {
+    for call in ["set", "free"] {
+        let (stdout, stderr, _, code) = outcome_on("primary", ("a100-80", &[call.into()]));
+        assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{call}: {stderr}");
+    }
+}
+
+#[test]
 fn graphs_are_captured_made_and_performed() {
     let (stdout, stderr, trail, code) = outcome("graphs");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
@@ -84,6 +98,60 @@ fn graphs_are_captured_made_and_performed() {
 fn textures_and_surfaces_are_made_of_arrays_and_memory() {
     let (stdout, stderr, _, code) = outcome("textures");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+}
+
+#[test]
+fn a_program_that_forks_before_its_first_call_has_a_device_in_both_processes() {
+    let (stdout, stderr, trail, code) = outcome("forked");
+    assert_eq!((stdout.as_str(), stderr.as_str(), code), ("passed\n", "", Some(0)));
+    // Two launches of the child and three of its parent, as two processes.
+    let mut processes: Vec<_> = entries(&trail, "launch").iter().map(|launch| launch["process"].clone()).collect();
+    assert_eq!(processes.len(), 5, "{trail}");
+    processes.sort_by_key(serde_json::Value::as_u64);
+    processes.dedup();
+    assert_eq!(processes.len(), 2, "{trail}");
+}
+
+#[test]
+fn clusters_are_those_of_the_kernel_or_of_the_launch_and_impossible_ones_are_refused() {
+    let (stdout, stderr, trail, code) = outcome_on("clusters", ("h200", &[]));
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+    assert!(!stderr.contains("a bug of warplens"), "{stderr}");
+    for words in [
+        "kernel `free` cannot be launched: impossible cluster 3 x 1 x 1: it does not divide the grid 16 x 1 x 1",
+        "impossible cluster 0 x 1 x 1: its x extent is 0",
+        "impossible cluster 16 x 1 x 1: it has 16 blocks, and not every GPU has room for more than 8",
+        "impossible cluster 3 x 1 x 1: kernel `pair` requires 2 x 1 x 1",
+    ] {
+        assert!(stderr.contains(words), "{words}: {stderr}");
+    }
+    assert_eq!(entries(&trail, "launch").len(), 7, "{trail}");
+}
+
+#[test]
+fn events_have_the_times_of_the_time_line() {
+    let (stdout, stderr, trail, code) = outcome("time_line");
+    assert_eq!(code, Some(0), "{stderr}");
+    let ends: Vec<f64> = trail
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|line| line.get("launch").or_else(|| line.get("copy"))?["place"]["end"].as_f64())
+        .collect();
+    // What was launched or copied between one event and the next; the last of a graph is what its branches join in.
+    let works = [1, 1, 1, 1, 3, 1, 1, 3];
+    assert_eq!(ends.len(), works.iter().sum::<usize>(), "{trail}");
+    let mut rest = ends.as_slice();
+    let marks = works.map(|works| {
+        let (these, others) = rest.split_at(works);
+        rest = others;
+        these.iter().fold(0.0, |last: f64, &end| last.max(end))
+    });
+    let read: Vec<f64> = stdout.lines().map(|line| line.parse().expect("milliseconds")).collect();
+    assert_eq!(read.len(), marks.len() - 1);
+    for (read, mark) in read.iter().zip(&marks[1..]) {
+        let expected = (mark - marks[0]) / 1e6;
+        assert!((read / expected - 1.0).abs() < 1e-6, "{read} ms, and {expected} ms on the time line");
+    }
 }
 
 #[test]
@@ -196,15 +264,12 @@ fn memory_that_is_not_freed_is_written_down() {
     for (name, is_left) in [("clean", None), ("leak", Some("cudaMalloc #1")), ("reset", Some("cudaMalloc #2"))] {
         let (stderr, trail) = mistake(name, CHECKS);
         assert_eq!(stderr, "", "{name}");
-        let lines = |kind: &str| -> Vec<serde_json::Value> {
-            let lines = trail.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("it is JSON"));
-            lines.filter_map(|line| line.get(kind).cloned()).collect()
-        };
-        let freed: Vec<_> = lines("freed").iter().map(|line| line["address"].clone()).collect();
-        let left: Vec<_> = lines("allocated").into_iter().filter(|line| !freed.contains(&line["address"])).collect();
+        let freed: Vec<_> = entries(&trail, "freed").iter().map(|line| line["address"].clone()).collect();
+        let left: Vec<_> =
+            entries(&trail, "allocated").into_iter().filter(|line| !freed.contains(&line["address"])).collect();
         let names: Vec<_> = left.iter().filter_map(|line| line["name"].as_str()).collect();
         assert_eq!(names, is_left.as_slice(), "{name}: {trail}");
-        assert_eq!(lines("allocated").len(), 4, "{trail}");
+        assert_eq!(entries(&trail, "allocated").len(), 4, "{trail}");
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Exec {
     pub copies: Vec<ExecutedCopies>,
     /// How the time of the first GPU was spent.
     pub device: ExecutedDevice,
+    /// Under which copies and the time line of the first GPU hold.
+    #[serde(default)]
+    pub assumptions: Vec<String>,
     /// Launches that were not executed whole.
     pub sampled: ExecutedSampled,
     /// What the program was checked for: `races`, `uninitialised`, `leaks`.

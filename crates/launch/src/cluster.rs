@@ -11,31 +11,40 @@ const FIRST_TARGET: u32 = 90;
 const ADDRESS_BYTES: u32 = 8;
 
 /// What clusters ask of a kernel.
-pub(crate) struct Kernel<'k> {
-    pub(crate) name: &'k str,
-    pub(crate) bounds: LaunchBounds,
-    /// Number of its target.
-    pub(crate) target: u32,
-    pub(crate) pointer_bytes: u32,
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterDemands<'k> {
+    /// Its name.
+    pub name: &'k str,
+    /// What its directives say.
+    pub bounds: LaunchBounds,
 }
 
-/// CTAs per cluster of a launch with this grid; none where nobody asks for clusters.
-pub(crate) fn of(given: Option<Extents>, kernel: &Kernel<'_>, grid: Extents) -> Result<Option<Extents>> {
+/// Refuses clusters of a kernel whose target has none: its number, and the bytes of an address.
+pub(crate) fn check_target(cluster: Extents, name: &str, (target, pointer_bytes): (u32, u32)) -> Result<()> {
+    if cluster == [1; 3] || (target >= FIRST_TARGET && pointer_bytes == ADDRESS_BYTES) {
+        return Ok(());
+    }
+    Err(impossible(
+        cluster,
+        match target {
+            FIRST_TARGET.. => "clusters need addresses of 64 bits".to_owned(),
+            target => format!("kernel `{name}` is for sm_{target}, and there are clusters from sm_{FIRST_TARGET} on"),
+        },
+    ))
+}
+
+fn impossible(cluster: Extents, why: String) -> Error {
+    Error::usage(format!("impossible cluster {}: {why}", show(cluster)))
+}
+
+/// CTAs per cluster of a launch with this grid, which the launch or its kernel names; none where nobody asks for clusters.
+pub fn cluster_of(given: Option<Extents>, kernel: &ClusterDemands<'_>, grid: Extents) -> Result<Option<Extents>> {
     let Some(cluster) = wanted(given, kernel)? else { return Ok(None) };
-    let shown = show(cluster);
-    let impossible = |why: String| Error::usage(format!("impossible cluster {shown}: {why}"));
+    let impossible = |why: String| impossible(cluster, why);
     if let Some(axis) = (0..3).find(|&axis| cluster[axis] == 0) {
         return Err(impossible(format!("its {} extent is 0", AXES[axis])));
     }
-    if cluster != [1; 3] && (kernel.target < FIRST_TARGET || kernel.pointer_bytes != ADDRESS_BYTES) {
-        return Err(impossible(match kernel.target {
-            FIRST_TARGET.. => "clusters need addresses of 64 bits".to_owned(),
-            target => {
-                format!("kernel `{}` is for sm_{target}, and there are clusters from sm_{FIRST_TARGET} on", kernel.name)
-            }
-        }));
-    }
-    let n_ctas: u64 = cluster.iter().map(|&extent| u64::from(extent)).product();
+    let n_ctas = cluster.iter().fold(1u64, |ctas, &extent| ctas.saturating_mul(extent.into()));
     let required = kernel.bounds.cluster.is_some_and(|required| required.ctas.is_some());
     let most = match kernel.bounds.max_cluster {
         Some(most) => most.min(MOST_CLUSTER_CTAS),
@@ -69,7 +78,7 @@ pub(crate) fn of(given: Option<Extents>, kernel: &Kernel<'_>, grid: Extents) -> 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What the launch and the kernel say together.
-fn wanted(given: Option<Extents>, kernel: &Kernel<'_>) -> Result<Option<Extents>> {
+fn wanted(given: Option<Extents>, kernel: &ClusterDemands<'_>) -> Result<Option<Extents>> {
     let Some(required) = kernel.bounds.cluster else { return Ok(given) };
     match (required.ctas, given) {
         (Some(required), Some(given)) if required != given => Err(Error::usage(format!(

@@ -18,6 +18,7 @@ mod tensor_map;
 mod texture;
 mod value;
 
+pub use cluster::{ClusterDemands, cluster_of};
 pub use element::{Element, ElementType, Number};
 pub use file::Script;
 pub use kernel_name::KernelName;

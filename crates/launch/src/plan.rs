@@ -223,10 +223,12 @@ fn parameters(count: usize) -> String {
 }
 
 impl KernelInterface<'_> {
-    /// What clusters ask of it.
-    fn of_clusters(&self) -> cluster::Kernel<'_> {
+    /// CTAs per cluster of a launch with this grid.
+    fn cluster(&self, given: Option<Extents>, grid: Extents) -> Result<Option<Extents>> {
         let Self { name, bounds, target, pointer_bytes, .. } = *self;
-        cluster::Kernel { name, bounds, target, pointer_bytes }
+        let cluster = cluster::cluster_of(given, &cluster::ClusterDemands { name, bounds }, grid)?;
+        cluster.map_or(Ok(()), |cluster| cluster::check_target(cluster, name, (target, pointer_bytes)))?;
+        Ok(cluster)
     }
 
     /// The names that a parameter goes by: as written, the suffix `param_N`, and the name in the C++ source.
@@ -311,7 +313,7 @@ impl<'b> Binder<'b, '_> {
         let launches = self.launches;
         let (launch, kernel) = &launches[number];
         let (grid, block) = extents(launch, kernel)?;
-        let cluster = cluster::of(launch.cluster, &kernel.of_clusters(), grid)?;
+        let cluster = kernel.cluster(launch.cluster, grid)?;
         let mut space = Words::default();
         let mut argument_buffers = Vec::new();
         for (index, parameter) in kernel.parameters.iter().enumerate() {
@@ -634,7 +636,7 @@ pub fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents
     };
     let (grid, block) = (need("grid", launch.grid)?, need("block", launch.block)?);
     shape::check(grid, block)?;
-    cluster::of(launch.cluster, &kernel.of_clusters(), grid)?;
+    kernel.cluster(launch.cluster, grid)?;
     let n_threads: u32 = block.iter().product();
     if let Some(required) = kernel.bounds.required_threads.filter(|&required| required != block) {
         return Err(Error::usage(format!(

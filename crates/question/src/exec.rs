@@ -22,6 +22,8 @@ pub struct Account {
     pub kernels: Vec<Kernel>,
     /// What was copied and set.
     pub copies: BTreeMap<CopyKind, Copies>,
+    /// Under which copies and the time line hold, as sentences.
+    pub assumptions: Vec<String>,
     /// What the device did when, on the first GPU.
     pub timeline: Timeline,
     /// Launches that were executed in part or not at all.
@@ -107,7 +109,10 @@ impl Account {
         let mut launches = 0;
         for entry in entries {
             match entry {
-                Entry::Start { gpus, .. } => account.gpus.clone_from(gpus),
+                Entry::Start { gpus, assumptions, .. } => {
+                    account.gpus.clone_from(gpus);
+                    account.assumptions.clone_from(assumptions);
+                }
                 Entry::Case { process, case, kernel, grid, block, dynamic_shared, registers, answers } => {
                     let key: Key = (kernel.clone(), *grid, *block, *dynamic_shared);
                     let known = kernels.entry(key.clone()).or_insert_with(|| Kernel {
@@ -246,7 +251,7 @@ mod tests {
     #[test]
     fn launches_of_one_shape_are_one_row() {
         let entries = [
-            Entry::Start { process: 1, gpus: vec!["h200".into()] },
+            Entry::Start { process: 1, gpus: vec!["h200".into()], assumptions: vec!["copies are free".into()] },
             case(0, 4, Some(1e-6)),
             launch(0, 1.0),
             case(1, 8, Some(5e-6)),
@@ -273,6 +278,7 @@ mod tests {
         assert_eq!(account.total(0), (1e-6 * 10.0, 0));
         assert_eq!(account.copies[&CopyKind::ToHost], Copies { calls: 2, bytes: 11, seconds: vec![Some(1.5)] });
         assert_eq!(account.timeline.spans.len(), 6);
+        assert_eq!(account.assumptions, ["copies are free"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use warplens_device::Context;
-use warplens_runtime::{Config, HostMemory, MemoryKind, ModuleSource, Request, Runtime};
+use warplens_runtime::{Config, MemoryKind, ModuleSource, NoMemory, Request, Runtime};
 use warplens_session::findings::Checks;
 use warplens_session::machines;
 use warplens_session::served::{self, Code, Loaded, Served, ServedLaunch};
@@ -21,20 +21,6 @@ const PTX: &str = r"
   ret;
 }
 ";
-
-/// Memory of the host that no kernel sees.
-struct NoMemory;
-
-impl HostMemory for NoMemory {
-    fn map(&mut self, _: u64, _: u64) -> bool {
-        false
-    }
-    fn unmap(&mut self, _: u64, _: u64) {}
-    fn read(&self, _: u64, _: u64) -> Vec<u8> {
-        Vec::new()
-    }
-    fn write(&mut self, _: u64, _: &[u8]) {}
-}
 
 fn by_runtime(criterion: &mut Criterion) {
     let config = Config {
@@ -87,6 +73,7 @@ fn alone(criterion: &mut Criterion) {
         grid: [1; 3],
         block: [32, 1, 1],
         cluster: None,
+        allows_large_clusters: false,
         dynamic_shared: 0,
         parameters: address.to_le_bytes().to_vec(),
         memory_bytes: 1 << 16,

@@ -112,6 +112,7 @@ impl Runtime {
     }
 
     fn remove_graph(&mut self, graph: Handle) {
+        self.release_held(graph);
         for node in self.graphs.graphs.remove(graph).unwrap_or_default().nodes {
             if let Some(Node { operation: Operation::Graph(inner), .. }) = self.graphs.nodes.remove(node) {
                 self.remove_graph(inner);
@@ -269,6 +270,7 @@ impl Runtime {
         if let Some(copy) = self.graphs.graphs.get_mut(copy) {
             copy.nodes = nodes.iter().filter_map(|node| copies.get(node).copied()).collect();
         }
+        self.copy_held(graph, copy);
         Ok(copy)
     }
 

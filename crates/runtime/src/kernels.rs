@@ -47,6 +47,8 @@ pub(crate) struct Function {
     served: Option<Result<Arc<Served>>>,
     /// Bytes of dynamic shared memory that were allowed.
     pub(crate) dynamic_shared_limit: Option<u64>,
+    /// Clusters may be larger than every GPU has room for.
+    allows_large_clusters: bool,
 }
 
 /// A variable that a program registered.
@@ -145,7 +147,13 @@ impl Runtime {
         if let Some((_, function)) = of.functions.iter().find(|(known, _)| known == name) {
             return Ok(*function);
         }
-        let function = Function { module, name: name.to_owned(), served: None, dynamic_shared_limit: None };
+        let function = Function {
+            module,
+            name: name.to_owned(),
+            served: None,
+            dynamic_shared_limit: None,
+            allows_large_clusters: false,
+        };
         let function = self.functions.insert(function);
         of.functions.push((name.to_owned(), function));
         Ok(function)
@@ -226,6 +234,19 @@ impl Runtime {
         let function = self.functions.get_mut(function).ok_or(Status::INVALID_HANDLE)?;
         function.dynamic_shared_limit = Some(bytes);
         Ok(())
+    }
+
+    /// Allows a kernel clusters that not every GPU has room for, or forbids it.
+    pub fn allow_large_clusters(&mut self, function: Handle, is_allowed: bool) -> Result<()> {
+        self.served(function)?;
+        let function = self.functions.get_mut(function).ok_or(Status::INVALID_HANDLE)?;
+        function.allows_large_clusters = is_allowed;
+        Ok(())
+    }
+
+    /// True where a kernel was allowed clusters that not every GPU has room for.
+    pub fn function_allows_large_clusters(&self, function: Handle) -> bool {
+        self.functions.get(function).is_some_and(|function| function.allows_large_clusters)
     }
 
     /// Where the parameters of a kernel lie.

@@ -12,6 +12,8 @@ use crate::times::{Key, Plan, Timed, key_of};
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;
 const MOST_THREADS_Z: u32 = 64;
+/// First major compute capability whose GPUs have clusters.
+const FIRST_WITH_CLUSTERS: u32 = 9;
 
 /// A launch that a program asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +51,7 @@ impl Runtime {
             grid: request.grid,
             block: request.block,
             cluster: request.cluster,
+            allows_large_clusters: self.function_allows_large_clusters(request.function),
             dynamic_shared: request.dynamic_shared,
             parameters: request.parameters.clone(),
             memory_bytes: self.reachable(&request.parameters),
@@ -133,8 +136,15 @@ impl Runtime {
         if request.dynamic_shared > info.dynamic_shared_limit {
             return Err(Status::INVALID_VALUE);
         }
+        if properties.major < FIRST_WITH_CLUSTERS && request.cluster.is_some_and(|cluster| cluster != [1; 3]) {
+            return Err(Status::INVALID_CLUSTER_SIZE);
+        }
         let registers = threads.next_multiple_of(32) * u64::from(info.registers);
-        if threads > u64::from(info.max_threads) || registers > u64::from(properties.registers_per_block) {
+        // More than the kernel's own bound is another error than more than the SM has.
+        if threads > u64::from(info.max_threads) {
+            return Err(Status::INVALID_VALUE);
+        }
+        if registers > u64::from(properties.registers_per_block) {
             return Err(Status::LAUNCH_OUT_OF_RESOURCES);
         }
         Ok(())
@@ -147,6 +157,7 @@ impl Runtime {
                 Stop::IllegalAddress => Status::ILLEGAL_ADDRESS,
                 Stop::MisalignedAddress => Status::MISALIGNED_ADDRESS,
                 Stop::Configuration => Status::INVALID_CONFIGURATION,
+                Stop::Cluster => Status::INVALID_CLUSTER_SIZE,
                 Stop::Unsupported => Status::NOT_SUPPORTED,
                 Stop::Budget => Status::LAUNCH_TIMEOUT,
                 Stop::Assertion => Status::ASSERT,
@@ -154,5 +165,37 @@ impl Runtime {
             };
             self.fail(status, &words(&error))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::ModuleSource;
+    use crate::runtime::tests::runtime;
+
+    use super::*;
+
+    #[test]
+    fn more_threads_than_a_kernel_allows_are_an_invalid_value() {
+        let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() .maxntid 64, 1, 1 { ret; }\n";
+        let mut runtime = runtime();
+        let module = runtime.load_module(ModuleSource::Texts(vec![ptx.to_owned()])).unwrap();
+        let function = runtime.module_function(module, "k").unwrap();
+        let mut launch = |threads| {
+            let request = Request {
+                function,
+                stream: 0,
+                grid: [1; 3],
+                block: [threads, 1, 1],
+                cluster: None,
+                dynamic_shared: 0,
+                cooperative: false,
+                parameters: Vec::new(),
+            };
+            runtime.launch(&request).map(drop)
+        };
+        assert_eq!(launch(64), Ok(()));
+        assert_eq!(launch(65), Err(Status::INVALID_VALUE));
+        assert_eq!(launch(2000), Err(Status::INVALID_CONFIGURATION));
     }
 }

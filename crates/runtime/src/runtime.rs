@@ -31,6 +31,7 @@ use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
 use crate::timeline::Timeline;
 use crate::times::Times;
+use crate::user_objects::UserObjects;
 
 /// The device and everything that was made on it.
 pub struct Runtime {
@@ -68,6 +69,7 @@ pub struct Runtime {
     pub(crate) graphs: Graphs,
     pub(crate) arrays: Arrays,
     pub(crate) pools: Pools,
+    pub(crate) user_objects: UserObjects,
     pub(crate) times: Times,
     pub(crate) trail: Trail,
     contexts: Table<()>,
@@ -105,7 +107,9 @@ impl Runtime {
             }
         };
         let gpus = machines.iter().map(|machine| machine.id.clone()).collect();
-        trail.note(&Entry::Start { process: std::process::id(), gpus });
+        let transfers: Vec<_> = machines.iter().map(Transfers::of).collect();
+        let assumptions = transfers[0].assumptions.clone();
+        trail.note(&Entry::Start { process: std::process::id(), gpus, assumptions });
         Self {
             context: Context::new(64, limit),
             limit,
@@ -129,12 +133,13 @@ impl Runtime {
             timeline: Timeline::default(),
             virtual_clock,
             streams_made: 0,
-            transfers: machines.iter().map(Transfers::of).collect(),
+            transfers,
             machines,
             times: Times::new(sample),
             graphs: Graphs::default(),
             arrays: Arrays::default(),
             pools: Pools::default(),
+            user_objects: UserObjects::default(),
             trail,
             contexts: Table::new(5),
             primary: None,
@@ -272,20 +277,6 @@ pub(crate) fn words(error: &Error) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Memory of the host that nothing is done with.
-    struct NoMemory;
-
-    impl HostMemory for NoMemory {
-        fn map(&mut self, _: u64, _: u64) -> bool {
-            true
-        }
-        fn unmap(&mut self, _: u64, _: u64) {}
-        fn read(&self, _: u64, bytes: u64) -> Vec<u8> {
-            vec![0; bytes as usize]
-        }
-        fn write(&mut self, _: u64, _: &[u8]) {}
-    }
-
     /// A device.
     pub(crate) fn runtime() -> Runtime {
         let machines = warplens_session::machines::select("a100-80").unwrap();
@@ -302,7 +293,7 @@ pub(crate) mod tests {
                 checks: Vec::new(),
                 archive: None,
             },
-            Box::new(NoMemory),
+            Box::new(crate::memory::NoMemory),
         )
     }
 }

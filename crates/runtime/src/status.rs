@@ -98,6 +98,8 @@ codes! {
     CAPTURE_WRONG_THREAD = 908;
     /// What is performed cannot become that of another graph.
     GRAPH_EXEC_UPDATE_FAILURE = 910;
+    /// Clusters that no GPU, or not this kernel, can have.
+    INVALID_CLUSTER_SIZE = 912;
     /// Something that should not happen.
     UNKNOWN = 999;
 }

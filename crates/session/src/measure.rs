@@ -159,6 +159,7 @@ pub fn one(
         statics: None,
         measured: None,
         code: Some(program.code(kernel)),
+        archived: None,
         elsewhere: Vec::new(),
     })
 }

@@ -41,6 +41,8 @@ pub struct Measurement {
     pub measured: Option<Measured>,
     /// The code that was counted; none where the counts come from elsewhere.
     pub code: Option<CountedCode>,
+    /// The number of the launch in the archive that it was executed from.
+    pub archived: Option<usize>,
     /// How the launch ran on other GPUs that were asked about: those of other generations, where it may have run
     /// differently there, and those for which CUDA C++ was compiled to other code.
     pub elsewhere: Vec<Elsewhere>,
@@ -78,6 +80,7 @@ impl Measurement {
             statics: None,
             measured,
             code: None,
+            archived: None,
             elsewhere: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use warplens_exec::{AccessFault, ExecError, LaunchSummary, Schedule};
 pub use warplens_ir::Parameter;
 use warplens_ir::{FunctionId, Module};
 use warplens_isa::MOST_CLUSTER_CTAS;
-use warplens_launch::{KernelName, PlannedLaunch, Words};
+use warplens_launch::{ClusterDemands, KernelName, PlannedLaunch, Words, cluster_of};
 use warplens_stats::Counting;
 
 use crate::execution::{Execution, ExecutionOptions, Extent, FULL_LIMIT};
@@ -127,6 +127,8 @@ pub struct ServedLaunch {
     pub block: [u32; 3],
     /// CTAs of a cluster per axis, where the launch says so.
     pub cluster: Option<[u32; 3]>,
+    /// Clusters may be larger than every GPU has room for.
+    pub allows_large_clusters: bool,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u64,
     /// Content of the parameter space.
@@ -144,6 +146,8 @@ pub enum Stop {
     MisalignedAddress,
     /// The launch is impossible: its grid, its block or its shared memory.
     Configuration,
+    /// There are no such clusters.
+    Cluster,
     /// The kernel has an instruction that cannot be executed.
     Unsupported,
     /// More instructions than a launch may execute.
@@ -349,37 +353,30 @@ impl Served {
         }
     }
 
-    /// Refuses what cannot be launched before anything is said of how it went. Returns the clusters that the launch or its kernel asks for; programs may allow larger
-    /// ones than every GPU has room for, so that no more is asked than that some has.
+    /// Refuses what cannot be launched before anything is said of how it went. Returns the clusters that the launch or its
+    /// kernel asks for.
     fn check(&self, module: &Module, launch: &ServedLaunch) -> std::result::Result<Option<[u32; 3]>, Stopped> {
-        let impossible = |what: String| Stopped {
-            stop: Stop::Configuration,
-            error: Error::usage(format!("kernel `{}` cannot be launched: {what}", self.name.mangled)),
+        let name = &self.name.mangled;
+        let impossible = |stop: Stop, what: &str| Stopped {
+            stop,
+            error: Error::usage(format!("kernel `{name}` cannot be launched: {what}")),
         };
         let [x, y, z] = launch.block.map(u64::from);
         let threads = x.saturating_mul(y).saturating_mul(z);
         let ctas = launch.grid.iter().fold(1u64, |ctas, &extent| ctas.saturating_mul(extent.into()));
         if threads == 0 || threads > 1024 {
-            return Err(impossible(format!("its block has {threads} threads, and 1 to 1024 are possible")));
+            let what = format!("its block has {threads} threads, and 1 to 1024 are possible");
+            return Err(impossible(Stop::Configuration, &what));
         }
         if ctas == 0 || ctas > u64::from(u32::MAX) {
-            return Err(impossible(format!("its grid has {ctas} blocks")));
+            return Err(impossible(Stop::Configuration, &format!("its grid has {ctas} blocks")));
         }
-        let required = module.functions[self.kernel].bounds.cluster.and_then(|required| required.ctas);
-        if let (Some(required), Some(given)) = (required, launch.cluster)
-            && required != given
-        {
-            return Err(impossible(format!("its clusters are {given:?}, and it is made for {required:?}")));
+        let mut bounds = module.functions[self.kernel].bounds;
+        if launch.allows_large_clusters {
+            bounds.max_cluster = bounds.max_cluster.or(Some(MOST_CLUSTER_CTAS));
         }
-        let cluster = launch.cluster.or(required);
-        if let Some(cluster) = cluster {
-            let n_ctas = cluster.iter().fold(1u64, |ctas, &extent| ctas.saturating_mul(extent.into()));
-            let divides = launch.grid.iter().zip(&cluster).all(|(&ctas, &extent)| ctas.is_multiple_of(extent.max(1)));
-            if n_ctas == 0 || n_ctas > MOST_CLUSTER_CTAS.into() || !divides {
-                return Err(impossible(format!("there are no clusters of {cluster:?} in a grid of {:?}", launch.grid)));
-            }
-        }
-        Ok(cluster)
+        cluster_of(launch.cluster, &ClusterDemands { name, bounds }, launch.grid)
+            .map_err(|error| impossible(Stop::Cluster, &error.message))
     }
 }
 

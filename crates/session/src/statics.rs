@@ -89,6 +89,7 @@ fn one(
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,
         code: Some(program.code(kernel)),
+        archived: None,
         elsewhere: Vec::new(),
         statics: Some(Statics {
             bounds: counts.bounds,

@@ -50,6 +50,9 @@ pub enum Entry {
         process: u32,
         /// Identifiers of the GPUs, the first of which the program sees.
         gpus: Vec<String>,
+        /// Under which copies and the time line of the first GPU hold.
+        #[serde(default)]
+        assumptions: Vec<String>,
     },
     /// A launch whose time was not known before.
     Case {
@@ -294,7 +297,7 @@ mod tests {
         let path = folder.path().join("trail");
         let mut trail = Trail::open(&path).unwrap();
         let entries = [
-            Entry::Start { process: 7, gpus: vec!["h200".into()] },
+            Entry::Start { process: 7, gpus: vec!["h200".into()], assumptions: vec!["one".into()] },
             Entry::Launch { process: 7, case: 0, scale: 1.0, executed: Executed::Whole, place: Place::default() },
             Entry::Copy { process: 7, kind: CopyKind::ToHost, bytes: 12, seconds: vec![None], place: Place::default() },
         ];

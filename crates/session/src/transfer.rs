@@ -6,6 +6,13 @@ use warplens_machine::{Key, Machine, Reader, Strictness};
 
 use crate::trail::CopyKind;
 
+/// What holds for every GPU.
+const OF_TIME_LINES: [&str; 3] = [
+    "the host takes launch.overhead to ask for a launch, a copy or a whole graph, whatever the graph holds",
+    "memory of the host that is not pinned is copied as fast as memory that is",
+    "kernels and copies that run at the same time cost each other nothing",
+];
+
 /// The rates of a GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transfers {
@@ -15,7 +22,7 @@ pub struct Transfers {
     link: Option<f64>,
     /// Bytes per second of the device's memory.
     memory: Option<f64>,
-    /// Where the rates come from, as sentences.
+    /// Where the rates come from, and what else is taken for granted of what happens when, as sentences.
     pub assumptions: Vec<String>,
 }
 
@@ -29,6 +36,7 @@ impl Transfers {
         if link.is_none() {
             reader.assume("copies between host and device go through the memory that they share");
         }
+        OF_TIME_LINES.into_iter().for_each(|sentence| reader.assume(sentence));
         Self { overhead, link, memory, assumptions: reader.finish().assumptions }
     }
 
@@ -70,5 +78,6 @@ mod tests {
         assert!(k40.overhead > 1e-6);
         let said = k40.assumptions.join("\n");
         assert!(said.contains("PCI Express 3.0 x16") && said.contains("launch.overhead"), "{said}");
+        assert!(said.contains("a whole graph") && said.contains("not pinned"), "{said}");
     }
 }

@@ -92,6 +92,7 @@ fn kept(folder: &Path, limit: u64) -> (Kept<()>, Vec<TimeOn>) {
         grid: [1, 1, 1],
         block: [256, 1, 1],
         cluster: None,
+        allows_large_clusters: false,
         dynamic_shared: 0,
         parameters: entry.to_le_bytes().to_vec(),
         memory_bytes: 16,
@@ -108,7 +109,7 @@ fn kept(folder: &Path, limit: u64) -> (Kept<()>, Vec<TimeOn>) {
     let mut names: Vec<_> = launch.memory.iter().map(|memory| memory.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["entry", "factor", "sums", "values"], "what it cannot reach is not kept");
-    let start = Entry::Start { process: 7, gpus: vec!["a100-80".into()] };
+    let start = Entry::Start { process: 7, gpus: vec!["a100-80".into()], assumptions: Vec::new() };
     let entries = [start, Entry::Archived { process: 7, launch: Box::new(launch) }];
     assert_eq!(archive.finish(&entries, &["program".to_owned()]).unwrap(), (1, 0));
     (Kept::Whole(()), answers)
@@ -149,6 +150,7 @@ fn a_launch_that_was_kept_has_the_time_that_it_had_in_its_program() {
     let several = machines::select("k40,h200").unwrap();
     let measurements = read(&place, Some(0), &several).unwrap();
     assert_eq!(measurements[0].profile.launch.block, [256, 1, 1]);
+    assert_eq!(measurements[0].archived, Some(0), "it can be asked for alone");
 }
 
 #[test]

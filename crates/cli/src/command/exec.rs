@@ -171,7 +171,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     if linked == Linked::Statically {
         terminal.message(&format!(
             "{} holds NVIDIA's runtime library, which works with NVIDIA's driver only: build it with `nvcc -cudart \
-             shared`, and nothing else has to change",
+             shared`, and nothing else has to change, or with `-cudart none libwarplens_cudart13.a`",
             path.display()
         ));
     }
@@ -287,7 +287,9 @@ fn traced(account: &Account, words: &[String], path: &Path) -> Result<Vec<u8>> {
 fn nothing(linked: Linked) -> &'static str {
     match linked {
         Linked::Statically => "the program did not reach the emulated GPU, so that there is no report",
-        Linked::Shared(_) | Linked::Unknown => "the program called no function of CUDA, so that there is no report",
+        Linked::Shared(_) | Linked::Served | Linked::Unknown => {
+            "the program called no function of CUDA, so that there is no report"
+        }
     }
 }
 
@@ -305,7 +307,7 @@ fn show(
     output: &OutputFlags,
     terminal: &Terminal,
 ) -> Result<()> {
-    let sections = || view::exec::sections(account, checks);
+    let sections = || view::exec::sections(account, checks, terminal.verbose > 0);
     let tables = || view::exec::tables(account, checks);
     let json = || document::value(&view::exec::document(account, command, exit_code, checks));
     if output.output.is_some() {

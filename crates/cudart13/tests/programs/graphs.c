@@ -43,6 +43,9 @@ int cudaGraphExecUpdate(void *, void *, void *);
 int cudaGraphExecDestroy(void *);
 int cudaGraphDestroy(void *);
 int cuGraphCreate(void **, unsigned);
+int cuUserObjectCreate(void **, void *, void (*)(void *), unsigned, unsigned);
+int cuUserObjectRelease(void *, unsigned);
+int cudaGraphRetainUserObject(void *, void *, unsigned, unsigned);
 int cuGraphAddKernelNode_v2(void **, void *, void *const *, size_t, const void *);
 int cuGraphInstantiateWithFlags(void **, void *, unsigned long long);
 int cuGraphLaunch(void *, void *);
@@ -56,6 +59,13 @@ static int launch(void *stream, float *data, float factor) {
     unsigned n = N;
     void *arguments[] = {&data, &factor, &n};
     return cuLaunchKernel(kernel, N / 128, 1, 1, 128, 1, 1, 0, stream, arguments, NULL);
+}
+
+/* The runtime may be called while an object ends. */
+static void ended(void *data) {
+    void *memory;
+    CHECK(cudaMalloc(&memory, 4) == 0);
+    ++*(int *)data;
 }
 
 int main(void) {
@@ -156,6 +166,14 @@ int main(void) {
     CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0) == 0 && cuGraphLaunch(executable, a) == 0);
     CHECK(cudaMemcpy(values, data, sizeof values, 2) == 0 && values[0] == 8 * 25);
     CHECK(cudaGraphDestroy((void *)0x40) == 1 && cudaGraphDestroy(graph) == 0 && cudaGraphDestroy(graph) == 1);
+
+    /* An object that a graph and what was made of it keep ends with them. */
+    void *object;
+    calls = 0;
+    CHECK(cuUserObjectCreate(&object, &calls, ended, 1, 0) == 1 && cuUserObjectCreate(&object, &calls, ended, 1, 1) == 0);
+    CHECK(cudaGraphRetainUserObject(inner, object, 1, 1) == 0 && cuUserObjectRelease(object, 2) == 1);
+    CHECK(cudaGraphInstantiate(&executable, inner, 0) == 0 && cudaGraphDestroy(inner) == 0 && calls == 0);
+    CHECK(cudaGraphExecDestroy(executable) == 0 && calls == 1 && cuUserObjectRelease(object, 1) == 1);
     printf("passed\n");
     return 0;
 }

@@ -1,11 +1,7 @@
 /* Device code in two parts: as nvcc -rdc=true leaves it in a program, and as cuLinkAddData takes it. Also pools, registered
    memory and loaded libraries. */
-#include "check.h"
-#include <stdint.h>
+#include "container.h"
 
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
-int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cuInit(unsigned);
 int cuCtxCreate_v2(void **, unsigned, int);
 int cuLinkCreate_v2(unsigned, void *, void *, void **);
@@ -52,23 +48,10 @@ static const char CALLEE[] = HEADER
     ".visible .func (.param .b32 result) twice(.param .b32 value) {\n"
     "  .reg .b32 %r<3>; ld.param.b32 %r1, [value]; add.u32 %r2, %r1, %r1; st.param.b32 [result], %r2; ret;\n}\n";
 
-typedef struct {
-    uint32_t magic; uint16_t version, header; uint64_t size;
-    uint16_t kind, entry_version; uint32_t entry_header; uint64_t padded;
-    uint32_t packed, options, minor, architecture; uint64_t name, flags, unused, unpacked;
-    char text[1024];
-} Container;
 static Container whole, parts[3];
 static void *prelinked[] = {&parts[0], &parts[1], &parts[2], NULL};
-static struct { int magic, version; void *data, *unlinked; } wrapper = {0x466243b1, 2, &whole, prelinked};
+static Wrapper wrapper = {0x466243b1, 2, &whole, prelinked};
 static void stub(void) {}
-
-static void fill(Container *container, int kind, const char *text) {
-    container->magic = 0xba55ed50, container->version = 1, container->header = 16;
-    container->size = text ? 64 + sizeof container->text : 0;
-    container->kind = kind, container->entry_header = 64, container->padded = sizeof container->text, container->architecture = 80;
-    if (text) strcpy(container->text, text);
-}
 
 int main(void) {
     int values[4] = {1, 2, 3, 4}, *data, *mapped;
@@ -79,9 +62,9 @@ int main(void) {
     const char *name;
 
     /* The whole has no PTX, the last part is a library of machine code. */
-    fill(&whole, 0, NULL), fill(&parts[0], 1, CALLER), fill(&parts[1], 1, CALLEE), fill(&parts[2], 2, "code");
-    void **handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, (void *)stub, "k", "k", -1, NULL, NULL, NULL, NULL, NULL);
+    fill(&whole, NO_CODE, 80, NULL, 0), fill(&parts[0], PTX_CODE, 80, CALLER, sizeof CALLER);
+    fill(&parts[1], PTX_CODE, 80, CALLEE, sizeof CALLEE), fill(&parts[2], MACHINE_CODE, 80, "code", sizeof "code");
+    register_kernel(&wrapper, (void *)stub, "k");
     CHECK(cudaMalloc(&data, sizeof values) == 0 && cudaMemcpy(data, values, sizeof values, 1) == 0);
     CHECK(cudaLaunchKernel((void *)stub, one, four, arguments, 0, NULL) == 0);
     CHECK(cudaMemcpy(values, data, sizeof values, 2) == 0 && values[0] == 9 && values[3] == 15);

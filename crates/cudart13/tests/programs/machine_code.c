@@ -1,11 +1,7 @@
 /* Machine code without PTX, for a GPU of compute capability 9.0: given by its address, in a file, and in a container as
    compilers leave it in a program. The first argument is a cubin with the kernel vector_add, the second one for another GPU. */
-#include "check.h"
-#include <stdint.h>
+#include "container.h"
 
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
-int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cudaMalloc(void *, size_t);
 int cudaMemcpy(void *, const void *, size_t, int);
 int cudaMemset(void *, int, size_t);
@@ -17,14 +13,8 @@ int cuModuleGetFunction(void **, void *, const char *);
 int cuFuncGetAttribute(int *, int, void *);
 int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 
-typedef struct {
-    uint32_t magic; uint16_t version, header; uint64_t size;
-    uint16_t kind, entry_version; uint32_t entry_header; uint64_t padded;
-    uint32_t packed, options, minor, architecture; uint64_t name, flags, unused, unpacked;
-    char code[1 << 16];
-} Container;
 static Container container;
-static struct { int magic, version; void *data, *unlinked; } wrapper = {0x466243b1, 1, &container, NULL};
+static Wrapper wrapper = {0x466243b1, 1, &container, NULL};
 static void stub(void) {}
 
 static size_t file(const char *path, char *to, size_t most) {
@@ -44,12 +34,8 @@ int main(int count, char **arguments) {
     dim3 grid = {8, 1, 1}, block = {128, 1, 1};
     CHECK(count == 3);
 
-    container.magic = 0xba55ed50, container.version = 1, container.header = 16;
-    container.kind = 2, container.entry_header = 64, container.architecture = 90;
-    container.padded = file(arguments[1], container.code, sizeof container.code);
-    container.size = 64 + container.padded;
-    void **handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, (void *)stub, "vector_add", "vector_add", -1, NULL, NULL, NULL, NULL, NULL);
+    fill(&container, MACHINE_CODE, 90, NULL, file(arguments[1], container.code, sizeof container.code));
+    register_kernel(&wrapper, (void *)stub, "vector_add");
     for (int i = 0; i < N; i++) a[i] = i, b[i] = 2 * i;
     CHECK(cudaMalloc(&on_a, sizeof a) == 0 && cudaMalloc(&on_b, sizeof b) == 0 && cudaMalloc(&on_c, sizeof c) == 0);
     CHECK(cudaMemcpy(on_a, a, sizeof a, 1) == 0 && cudaMemcpy(on_b, b, sizeof b, 1) == 0);

@@ -1,17 +1,11 @@
 /* What nvcc makes of a program: a registered container, kernel and variable, a launch with brackets, shared memory. */
-#include "check.h"
-#include <stdint.h>
+#include "container.h"
 
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterFatBinaryEnd(void **);
-void __cudaUnregisterFatBinary(void **);
-void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, void *);
 int __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
 int __cudaGetKernel(void **, const void *);
 int __cudaLaunchKernel(void *, dim3, dim3, void **, size_t, void *);
-int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cudaMalloc(void *, size_t);
 int cudaMallocManaged(void *, size_t, unsigned);
 int cudaMallocHost(void *, size_t);
@@ -31,14 +25,8 @@ const char *cudaGetErrorString(int);
 int cudaFuncGetAttributes(void *, const void *);
 int cudaPointerGetAttributes(void *, const void *);
 
-static struct {
-    uint32_t magic; uint16_t version, header; uint64_t size;
-    uint16_t kind, entry_version; uint32_t entry_header; uint64_t padded;
-    uint32_t packed, options, minor, architecture; uint64_t name, flags, unused, unpacked;
-    char text[sizeof PTX + 8];
-} container;
-
-static struct { int magic, version; void *data, *unlinked; } wrapper = {0x466243b1, 1, &container, NULL};
+static Container container;
+static Wrapper wrapper = {0x466243b1, 1, &container, NULL};
 static float offset;         /* stands for the constant */
 static void stub(void) {}    /* stands for the kernel */
 
@@ -59,11 +47,8 @@ int main(void) {
     int blocks;
     unsigned char properties[1008], attributes[144], pointer[88];
 
-    container.magic = 0xba55ed50, container.version = 1, container.header = 16, container.size = 64 + sizeof container.text;
-    container.kind = 1, container.entry_header = 64, container.padded = sizeof container.text, container.architecture = 80;
-    memcpy(container.text, PTX, sizeof PTX);
-    void **handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, (void *)stub, "scale", "scale", -1, NULL, NULL, NULL, NULL, NULL);
+    fill(&container, PTX_CODE, 80, PTX, sizeof PTX);
+    void **handle = register_kernel(&wrapper, (void *)stub, "scale");
     __cudaRegisterVar(handle, (char *)&offset, "offset", "offset", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
 

@@ -4,6 +4,8 @@
 //! the section of device code that every compiled kernel leaves. That tells apart what has to be told apart, without
 //! reading the tables of the file.
 
+use warplens_session::trail::environment::GPUS;
+
 /// Versions of the runtime library that are served, the newest first.
 pub const VERSIONS: [u32; 2] = [13, 12];
 
@@ -12,8 +14,10 @@ pub const VERSIONS: [u32; 2] = [13, 12];
 pub enum Linked {
     /// It asks for the shared library of this version.
     Shared(u32),
-    /// It has device code and asks for no shared library: the library is inside of it.
+    /// It has device code and asks for no shared library: NVIDIA's library is inside of it.
     Statically,
+    /// The library that is served is inside of it.
+    Served,
     /// Neither: a script, or a program that loads its libraries itself.
     Unknown,
 }
@@ -26,6 +30,7 @@ pub fn linked(file: &[u8]) -> Linked {
     }
     match VERSIONS.into_iter().find(|version| has(&format!("\0libcudart.so.{version}\0"))) {
         Some(version) => Linked::Shared(version),
+        None if has(GPUS) => Linked::Served,
         None if has(".nv_fatbin") => Linked::Statically,
         None => Linked::Unknown,
     }
@@ -45,6 +50,7 @@ mod tests {
         assert_eq!(linked(&file("\0libcudart.so.13\0.nv_fatbin\0")), Linked::Shared(13));
         assert_eq!(linked(&file("\0libcudart.so.12\0")), Linked::Shared(12));
         assert_eq!(linked(&file(".nv_fatbin\0")), Linked::Statically);
+        assert_eq!(linked(&file(".nv_fatbin\0WARPLENS_EXEC_GPU")), Linked::Served);
         assert_eq!(linked(&file("libc.so.6\0")), Linked::Unknown);
         assert_eq!(linked(b"#!/bin/sh\n./program\n"), Linked::Unknown);
         assert_eq!(linked(b""), Linked::Unknown);

@@ -14,8 +14,8 @@ use warplens_session::trail::Check;
 
 use crate::section::{Block, Cell, Column, Section, Table, Unit};
 
-/// Everything, for people.
-pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
+/// Everything, for people; the assumptions where details are wanted.
+pub fn sections(account: &Account, checks: &[Check], is_detailed: bool) -> Vec<Section> {
     let mut sections = Vec::new();
     let Sampled { in_part, left_out } = account.sampled;
     if account.kernels.is_empty() {
@@ -52,7 +52,13 @@ pub fn sections(account: &Account, checks: &[Check]) -> Vec<Section> {
         sections.push(Section::new("copies", "Copies").with(Block::Table(copies(account))));
     }
     if !account.timeline.spans.is_empty() {
-        sections.push(Section::new("timeline", "Time line").note(spent(account)));
+        let section = Section::new("timeline", "Time line").note(spent(account));
+        let section = match account.assumptions.len() {
+            0 => section,
+            _ if is_detailed => section.note(format!("Assumptions: {}.", account.assumptions.join("; "))),
+            count => section.note(format!("{count} assumptions: -v.")),
+        };
+        sections.push(section);
     }
     sections.extend(found(account, checks));
     for (id, title, list) in [
@@ -216,6 +222,7 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>, c
             both_us: Number(both),
             idle_us: Number(idle),
         },
+        assumptions: account.assumptions.clone(),
         sampled: document::ExecutedSampled { in_part, left_out },
         checks: checks.iter().map(|check| check.name().to_owned()).collect(),
         findings: account.findings.iter().map(finding).collect(),

@@ -23,10 +23,12 @@ use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
 /// Opcodes listed by default.
 const MOST_OPCODES: usize = 8;
 
-/// A launch in a dozen words.
+/// A launch in a dozen words; one of an archive with the number by which it can be asked for alone.
 pub(crate) fn title(measurement: &Measurement) -> String {
     let launch = &measurement.profile.launch;
-    format!("{}  grid {}, block {}", measurement.kernel.demangled, extents(launch.grid), extents(launch.block))
+    let (grid, block) = (extents(launch.grid), extents(launch.block));
+    let number = measurement.archived.map_or_else(String::new, |number| format!(", launch #{number}"));
+    format!("{}  grid {grid}, block {block}{number}", measurement.kernel.demangled)
 }
 
 /// `16x16`: extents without trailing ones.

@@ -32,6 +32,7 @@ pub struct Archive {
 #[derive(Clone, Debug)]
 pub struct Archived {
     name: String,
+    number: usize,
     folder: PathBuf,
     launch: Arc<ArchivedLaunch>,
 }
@@ -56,7 +57,7 @@ impl Archive {
             let is_named = kernel.map_or(Ok(true), |kernel| KernelName::new(&launch.kernel).matches(kernel))?;
             if is_named && number.is_none_or(|number| number == at) {
                 let name = format!("{name}, launch {at}");
-                chosen.push(Archived { name, folder: folder.clone(), launch: Arc::new(launch) });
+                chosen.push(Archived { name, number: at, folder: folder.clone(), launch: Arc::new(launch) });
             }
         }
         if chosen.is_empty() {
@@ -82,11 +83,13 @@ impl Archived {
             return Err(Error::usage(format!("{} is executed: --static is of no use", self.name)));
         }
         let launch = self.launch()?;
-        runs::on_each(&options.generations, |generation| {
+        let measured = runs::on_each(&options.generations, |generation| {
             let (mut context, loaded, served) = self.placed(search)?;
             let on = (&mut context, &loaded);
             served.ran(on, &launch, (options, generation), counting, progress)
-        })
+        });
+        let named = |measurement| Measurement { archived: Some(self.number), ..measurement };
+        Ok(measured?.into_iter().map(named).collect())
     }
 
     fn damaged(&self, what: impl std::fmt::Display) -> Error {
@@ -103,6 +106,8 @@ impl Archived {
             grid: *grid,
             block: *block,
             cluster: *cluster,
+            // It was launched.
+            allows_large_clusters: true,
             dynamic_shared: *dynamic_shared_bytes,
             parameters: bytes.ok_or_else(|| self.damaged("its parameters are no hexadecimal digits"))?,
             memory_bytes: *reachable_bytes,

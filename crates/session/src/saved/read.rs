@@ -99,6 +99,7 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
         race: of.race.map(|race| origin::read_race(race, &place.key("race"))).transpose()?,
         measured: of.measured.map(origin::read_measured),
         code: of.code.0.map(origin::read_code),
+        archived: None,
     })
 }
 

@@ -436,6 +436,7 @@ impl Random {
                 origin: random.one(&CodeOrigin::ALL),
                 assembler: random.maybe(Random::text),
             }),
+            archived: None,
             elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,
             race: self.maybe(|random| Race {
