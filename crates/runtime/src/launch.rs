@@ -139,7 +139,8 @@ impl Runtime {
         if properties.major < FIRST_WITH_CLUSTERS && request.cluster.is_some_and(|cluster| cluster != [1; 3]) {
             return Err(Status::INVALID_CLUSTER_SIZE);
         }
-        let registers = threads.next_multiple_of(32) * u64::from(info.registers);
+        let (_, served) = self.served(request.function)?;
+        let registers = threads.next_multiple_of(32) * u64::from(served.registers_in(request.block));
         // More than the kernel's own bound is another error than more than the SM has.
         if threads > u64::from(info.max_threads) {
             return Err(Status::INVALID_VALUE);
@@ -197,5 +198,33 @@ mod tests {
         assert_eq!(launch(64), Ok(()));
         assert_eq!(launch(65), Err(Status::INVALID_VALUE));
         assert_eq!(launch(2000), Err(Status::INVALID_CONFIGURATION));
+    }
+
+    #[test]
+    fn an_estimate_of_registers_refuses_no_launch() {
+        // Each of 100 values is needed until all of them are there.
+        let loads: String = (0..100).map(|n| format!("ld.global.u32 %r{n}, [%rd+{}]; ", 4 * n)).collect();
+        let sums: String = (1..100).map(|n| format!("add.u32 %r0, %r0, %r{n}; ")).collect();
+        let stores: String = (1..100).map(|n| format!("st.global.u32 [%rd+{}], %r{n}; ", 4 * n)).collect();
+        let ptx = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{ .reg .b32 %r<100>; .reg .b64 \
+             %rd; ld.param.u64 %rd, [p]; {loads} {sums} {stores} st.global.u32 [%rd], %r0; ret; }}\n"
+        );
+        let mut runtime = runtime();
+        let module = runtime.load_module(ModuleSource::Texts(vec![ptx])).unwrap();
+        let function = runtime.module_function(module, "k").unwrap();
+        let memory = runtime.allocate("cudaMalloc", 400, crate::memory::MemoryKind::Device).unwrap();
+        assert!(runtime.function_info(function).unwrap().registers > 64);
+        let request = Request {
+            function,
+            stream: 0,
+            grid: [1; 3],
+            block: [1024, 1, 1],
+            cluster: None,
+            dynamic_shared: 0,
+            cooperative: false,
+            parameters: memory.to_le_bytes().to_vec(),
+        };
+        assert_eq!(runtime.launch(&request).map(drop), Ok(()));
     }
 }

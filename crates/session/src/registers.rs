@@ -47,11 +47,15 @@ pub fn of_launch(
     (given, block): (Option<u32>, [u32; 3]),
     search: &Search,
 ) -> Result<Registers> {
-    let (registers, basis) = of(program, kernel, given, search)?;
-    Ok(match basis {
+    Ok(in_blocks(of(program, kernel, given, search)?, block))
+}
+
+/// The same of registers that were found without a launch.
+pub(crate) fn in_blocks((registers, basis): Registers, block: [u32; 3]) -> Registers {
+    match basis {
         RegistersBasis::Estimate => (registers.min(left_to_a_thread(block)), basis),
         _ => (registers, basis),
-    })
+    }
 }
 
 /// Registers that a block leaves to each of its threads, as the demand for such blocks would.

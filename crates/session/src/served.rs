@@ -237,6 +237,11 @@ impl Served {
         self.registers.0
     }
 
+    /// Registers per thread of a launch with blocks of this shape: an estimate is at most what they leave to a thread.
+    pub fn registers_in(&self, block: [u32; 3]) -> u32 {
+        registers::in_blocks(self.registers, block).0
+    }
+
     /// Registers per thread, and where that number comes from.
     pub(crate) fn registers_with_basis(&self) -> Registers {
         self.registers
@@ -265,8 +270,9 @@ impl Served {
         launch: &ServedLaunch,
         (options, checks): (&ExecutionOptions, &mut Checks),
     ) -> std::result::Result<Done<Measurement>, Stopped> {
+        let registers = registers::in_blocks(self.registers, launch.block);
         self.execute(context, loaded, launch, (options.clone(), checks), |execution| {
-            let measurement = measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())?;
+            let measurement = measure::one(execution, 0, Counting::Ptx, registers, &Progress::default())?;
             let race = measurement.race.clone();
             Ok((measurement, race))
         })
@@ -282,9 +288,10 @@ impl Served {
         progress: &Progress,
     ) -> Result<Ran> {
         let options = (options.clone(), &mut Checks::default());
+        let registers = registers::in_blocks(self.registers, launch.block);
         let done = self.execute(context, loaded, launch, options, |execution| {
             execution.become_of(generation);
-            let measurement = measure::one(execution, 0, counting, self.registers, progress)?;
+            let measurement = measure::one(execution, 0, counting, registers, progress)?;
             Ok((Ran { measurements: vec![measurement], differing: execution.differing() }, None))
         });
         done.map(|done| done.result).map_err(|stopped| stopped.error)
