@@ -58,6 +58,16 @@ pub(crate) fn use_primary(runtime: &mut Runtime) -> Result<()> {
     })
 }
 
+/// Makes the context that both interfaces share the thread's current one, in place of another.
+pub(crate) fn choose_primary(runtime: &mut Runtime) -> Result<()> {
+    runtime.start();
+    let primary = runtime.primary_context();
+    with_contexts(|contexts| {
+        contexts.pop();
+        contexts.push(primary);
+    })
+}
+
 /// The context that a call is about: none stands for the current one.
 pub(crate) fn of(runtime: &Runtime, context: Memory) -> Result<u64> {
     runtime.started()?;

@@ -4,7 +4,7 @@ use warplens_runtime::Status;
 
 use crate::api;
 use crate::arrays::ChannelDescriptor;
-use crate::driver::use_primary;
+use crate::driver::choose_primary;
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
@@ -43,13 +43,15 @@ api! { runtime_call;
     /// Chooses the device of the thread.
     fn cudaSetDevice(device: i32) |runtime| {
         check(device)?;
-        use_primary(runtime)
+        choose_primary(runtime)
     }
 
-    /// Starts a device.
+    /// Starts a device, whose context does not become the current one.
     fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |runtime| {
         check(device)?;
-        use_primary(runtime)
+        runtime.start();
+        runtime.primary_context();
+        Ok(())
     }
 
     /// Chooses among devices.

@@ -92,7 +92,7 @@ impl Runtime {
                 grid: request.grid,
                 block: request.block,
                 dynamic_shared: request.dynamic_shared,
-                registers: served.registers(),
+                registers: served.registers_in(request.block),
                 answers,
             });
         }

@@ -166,12 +166,14 @@ impl Runtime {
         if threads > info.max_threads {
             return Ok(0);
         }
+        let block = [threads, 1, 1];
+        let (_, served) = self.served(function)?;
         let shape = LaunchShape {
             grid: [1; 3],
-            block: [threads, 1, 1],
+            block,
             cluster: None,
             shared_bytes: info.static_shared.saturating_add(dynamic_shared),
-            registers: info.registers,
+            registers: served.registers_in(block),
             registers_basis: RegistersBasis::Estimate,
         };
         let occupancy = predict::occupancy_of(&shape, self.machine(), Options::default());

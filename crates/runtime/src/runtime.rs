@@ -198,8 +198,11 @@ impl Runtime {
         self.contexts.get(context).is_some()
     }
 
-    /// Takes a context away.
+    /// Takes a context away that the program has made; the one that the runtime API uses stays.
     pub fn destroy_context(&mut self, context: Handle) -> Result<()> {
+        if self.primary == Some(context) {
+            return Err(Status::INVALID_CONTEXT);
+        }
         self.contexts.remove(context).ok_or(Status::INVALID_CONTEXT)
     }
 

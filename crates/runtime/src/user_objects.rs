@@ -39,6 +39,12 @@ impl Default for UserObjects {
 }
 
 impl UserObjects {
+    /// How often the program itself needs an object, beside graphs.
+    fn own_references(&self, object: Handle) -> Option<u64> {
+        let of_graphs: u64 = self.held.values().filter_map(|held| held.get(&object)).sum();
+        Some(self.objects.get(object)?.references.saturating_sub(of_graphs))
+    }
+
     fn release(&mut self, object: Handle, count: u64) {
         if let Some(known) = self.objects.get_mut(object) {
             known.references = known.references.saturating_sub(count);
@@ -68,8 +74,8 @@ impl Runtime {
 
     /// It is needed so many times less.
     pub fn release_user_object(&mut self, object: Handle, count: u32) -> Result<()> {
-        let known = self.user_objects.objects.get(object).map(|known| known.references);
-        known.filter(|&known| count > 0 && known >= count.into()).ok_or(Status::INVALID_VALUE)?;
+        let own = self.user_objects.own_references(object);
+        own.filter(|&own| count > 0 && own >= count.into()).ok_or(Status::INVALID_VALUE)?;
         self.user_objects.release(object, count.into());
         Ok(())
     }
@@ -80,8 +86,8 @@ impl Runtime {
         match takes_over {
             false => self.retain_user_object(object, count)?,
             true => {
-                let known = self.user_objects.objects.get(object).map(|known| known.references);
-                known.filter(|&known| count > 0 && known >= count.into()).ok_or(Status::INVALID_VALUE)?;
+                let own = self.user_objects.own_references(object);
+                own.filter(|&own| count > 0 && own >= count.into()).ok_or(Status::INVALID_VALUE)?;
             }
         }
         *self.user_objects.held.entry(graph).or_default().entry(object).or_default() += u64::from(count);
@@ -158,6 +164,9 @@ mod tests {
         assert_eq!(runtime.release_user_object(object, 2), Err(Status::INVALID_VALUE));
         assert_eq!(runtime.graph_releases(graph, object, 1), Err(Status::INVALID_VALUE), "it has none");
         runtime.graph_retains(graph, object, 2, false).unwrap();
+        assert_eq!(runtime.release_user_object(object, 2), Err(Status::INVALID_VALUE), "two of three are the graph's");
+        let other = runtime.create_graph().unwrap();
+        assert_eq!(runtime.graph_retains(other, object, 2, true), Err(Status::INVALID_VALUE));
         runtime.graph_releases(graph, object, 2).unwrap();
         assert_eq!(runtime.ended_user_objects(), []);
         runtime.release_user_object(object, 1).unwrap();

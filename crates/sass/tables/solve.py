@@ -800,6 +800,8 @@ def main():
     parser.add_argument('--chips', default='80,75,86,89,90a,100a,120a')
     parser.add_argument('--opcodes', type=lambda text: {int(key, 16) for key in text.split(',')}, default=set())
     options = parser.parse_args()
+    # Forms of chips that are not looked at would be left out.
+    if options.opcodes and options.chips != parser.get_default('chips'): parser.error('--opcodes needs all chips')
     random.seed(7)
     blocks, found = {}, {}
     for chip in options.chips.split(','):

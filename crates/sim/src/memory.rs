@@ -4,7 +4,7 @@ use warplens_isa::{StateSpace, cluster_rank};
 use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::sector::PER_LINE;
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
-use warplens_trace::{AccessKind, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
+use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::unit::banks::BankPasses;
 use crate::unit::cache::{Cache, Found, Sectors};
@@ -271,7 +271,7 @@ impl<'a> Memory<'a> {
         if let Some(source) = arrival.source {
             let mut from = [0; WARP_SIZE];
             arrival.trace.expand(source, &mut from);
-            taken = taken.max(f64::from(writes_of_copy(&from, request, shared.splits_copies)));
+            taken = taken.max(f64::from(writes_of_copy((source.mask, &from), request, shared.splits_copies)));
         }
         let start = self.banks.reserve(arrival.at, taken * shared.pass_cycles);
         start + (passes - ideal) * shared.pass_latency
@@ -554,21 +554,21 @@ pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u3
 /// cycle free where its rows of 64 bytes are whole sectors, and 17 to 20 where the rows are padded by half of one; the
 /// lookups of its lines are 2 to 4 of them (training rows of `validation/measured/h200/tensor.csv`, and
 /// `product_mma_stages`).
-fn writes_of_copy(from: &[u64; WARP_SIZE], to: &Request<'_>, splits: bool) -> u32 {
-    let mut lanes = to.mask.lanes().peekable();
-    let mut writes = 0;
-    while let Some(&first) = lanes.peek() {
-        let (mut written, mut count) = ([(0, 0); WARP_SIZE], 0);
-        while let Some(lane) = lanes.next_if(|&lane| from[lane] / LINE == from[first] / LINE) {
-            written[count] = (from[lane] / u64::from(SECTOR), to.addresses[lane] / u64::from(SECTOR));
-            count += 1;
-        }
-        writes += writes_of_line(&mut written[..count], splits);
+fn writes_of_copy((source, from): (ActiveMask, &[u64; WARP_SIZE]), to: &Request<'_>, splits: bool) -> u32 {
+    // Lanes that ask for zeros have fetched nothing.
+    let lanes = to.mask.lanes().filter(|&lane| source.contains(lane));
+    let mut parts = [(0, 0); WARP_SIZE];
+    let mut count = 0;
+    for lane in lanes {
+        parts[count] = (from[lane] / u64::from(SECTOR), to.addresses[lane] / u64::from(SECTOR));
+        count += 1;
     }
-    writes
+    let parts = &mut parts[..count];
+    parts.sort_unstable();
+    parts.chunk_by_mut(|a, b| a.0 / PER_LINE == b.0 / PER_LINE).map(|of_line| writes_of_line(of_line, splits)).sum()
 }
 
-/// The same for sectors of one line, each with one to which some of it is written.
+/// The same for sectors of one line (ascending), each with one to which some of it is written.
 fn writes_of_line(written: &mut [(u64, u64)], splits: bool) -> u32 {
     let is_split = splits && written.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1);
     let place = |to: u64| if is_split { to } else { to / PER_LINE };

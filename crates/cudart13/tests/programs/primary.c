@@ -4,6 +4,10 @@
 
 int cudaSetDevice(int);
 int cudaFree(void *);
+int cudaInitDevice(int, unsigned, unsigned);
+int cuInit(unsigned);
+int cuCtxCreate_v2(void **, unsigned, int);
+int cuCtxDestroy_v2(void *);
 int cuCtxGetCurrent(void **);
 int cuCtxGetDevice(int *);
 int cuDevicePrimaryCtxRetain(void **, int);
@@ -20,6 +24,15 @@ int main(int count, char **arguments) {
     CHECK(count == 2 && cuCtxGetCurrent(&context) == 3 && cuCtxGetDevice(&device) == 3);
     if (strcmp(arguments[1], "set") == 0) CHECK(cudaSetDevice(9) == 101 && cudaSetDevice(0) == 0);
     if (strcmp(arguments[1], "free") == 0) CHECK(cudaFree(NULL) == 0);
+    if (strcmp(arguments[1], "init") == 0) {
+        void *own;
+        CHECK(cudaInitDevice(0, 0, 0) == 0 && cuInit(0) == 0);
+        CHECK(cuCtxGetCurrent(&context) == 0 && context == NULL);
+        CHECK(cuCtxCreate_v2(&own, 0, 0) == 0 && cudaFree(NULL) == 0);
+        CHECK(cuCtxGetCurrent(&context) == 0 && context == own);
+        CHECK(cudaSetDevice(0) == 0 && cuCtxGetCurrent(&context) == 0 && context != own);
+        CHECK(cuCtxDestroy_v2(context) == 201);
+    }
     CHECK(cuCtxGetCurrent(&context) == 0 && context != NULL && cuCtxGetDevice(&device) == 0 && device == 0);
     CHECK(cuDevicePrimaryCtxRetain(&primary, 0) == 0 && primary == context);
     CHECK(cuLinkCreate_v2(0, NULL, NULL, &linker) == 0);

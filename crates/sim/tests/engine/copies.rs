@@ -17,7 +17,7 @@ fn busy(together: u64, row_bytes: u64, splits_copies: bool) -> f64 {
     let (reads, writes) = (code.operands_of(&[]), code.operands_of(&[]));
     let copy = MachineInst::new(MachineClass::AsyncCopy, 0);
     code.insts.push(MachineInst { reads, writes, slot: 0, space: StateSpace::Global, ..copy });
-    code.blocks = vec![0..1];
+    code.blocks.push(0..1);
     let mut trace = WarpTraceBuilder::default();
     for at in 0..COPIES {
         trace.step(0, ActiveMask::FULL);
