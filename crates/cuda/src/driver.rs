@@ -46,11 +46,16 @@ pub(crate) fn in_context(runtime: &Runtime) -> Result<()> {
     }
 }
 
+/// Starts the device, and makes the context that both interfaces share.
+pub(crate) fn start_primary(runtime: &mut Runtime) -> u64 {
+    runtime.start();
+    runtime.primary_context()
+}
+
 /// What the runtime API does where it needs the device: the context that both interfaces share is made and, where the thread
 /// has no other, is its current one.
 pub(crate) fn use_primary(runtime: &mut Runtime) -> Result<()> {
-    runtime.start();
-    let primary = runtime.primary_context();
+    let primary = start_primary(runtime);
     with_contexts(|contexts| {
         if contexts.is_empty() {
             contexts.push(primary);
@@ -60,8 +65,7 @@ pub(crate) fn use_primary(runtime: &mut Runtime) -> Result<()> {
 
 /// Makes the context that both interfaces share the thread's current one, in place of another.
 pub(crate) fn choose_primary(runtime: &mut Runtime) -> Result<()> {
-    runtime.start();
-    let primary = runtime.primary_context();
+    let primary = start_primary(runtime);
     with_contexts(|contexts| {
         contexts.pop();
         contexts.push(primary);

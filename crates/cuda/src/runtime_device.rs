@@ -4,7 +4,7 @@ use warplens_runtime::Status;
 
 use crate::api;
 use crate::arrays::ChannelDescriptor;
-use crate::driver::choose_primary;
+use crate::driver::{choose_primary, start_primary};
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
@@ -49,8 +49,7 @@ api! { runtime_call;
     /// Starts a device, whose context does not become the current one.
     fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |runtime| {
         check(device)?;
-        runtime.start();
-        runtime.primary_context();
+        start_primary(runtime);
         Ok(())
     }
 

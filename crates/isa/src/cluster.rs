@@ -8,6 +8,9 @@
 /// Bits of an address inside of a window: far more than the shared memory of any CTA.
 pub const CLUSTER_WINDOW_BITS: u32 = 24;
 
+/// First target with clusters, as in `sm_90`.
+pub const FIRST_CLUSTER_TARGET: u32 = 90;
+
 /// Most CTAs of a cluster, where the kernel allows more than every GPU has room for.
 pub const MOST_CLUSTER_CTAS: u32 = 16;
 

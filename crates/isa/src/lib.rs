@@ -27,7 +27,9 @@ mod texture;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
-pub use cluster::{CLUSTER_WINDOW_BITS, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS, cluster_rank, cluster_window};
+pub use cluster::{
+    CLUSTER_WINDOW_BITS, FIRST_CLUSTER_TARGET, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS, cluster_rank, cluster_window,
+};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};

@@ -2,12 +2,11 @@
 
 use warplens_base::error::{Error, Result};
 use warplens_ir::LaunchBounds;
-use warplens_isa::{MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS};
+use warplens_isa::{FIRST_CLUSTER_TARGET, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS};
 
 use crate::shape::{Extents, show};
 
-/// Target and bytes of an address from which on there are clusters.
-const FIRST_TARGET: u32 = 90;
+/// Bytes of an address of kernels that may have clusters.
 const ADDRESS_BYTES: u32 = 8;
 
 /// What clusters ask of a kernel.
@@ -21,14 +20,16 @@ pub struct ClusterDemands<'k> {
 
 /// Refuses clusters of a kernel whose target has none: its number, and the bytes of an address.
 pub(crate) fn check_target(cluster: Extents, name: &str, (target, pointer_bytes): (u32, u32)) -> Result<()> {
-    if cluster == [1; 3] || (target >= FIRST_TARGET && pointer_bytes == ADDRESS_BYTES) {
+    if cluster == [1; 3] || (target >= FIRST_CLUSTER_TARGET && pointer_bytes == ADDRESS_BYTES) {
         return Ok(());
     }
     Err(impossible(
         cluster,
         match target {
-            FIRST_TARGET.. => "clusters need addresses of 64 bits".to_owned(),
-            target => format!("kernel `{name}` is for sm_{target}, and there are clusters from sm_{FIRST_TARGET} on"),
+            FIRST_CLUSTER_TARGET.. => "clusters need addresses of 64 bits".to_owned(),
+            target => {
+                format!("kernel `{name}` is for sm_{target}, and there are clusters from sm_{FIRST_CLUSTER_TARGET} on")
+            }
         },
     ))
 }

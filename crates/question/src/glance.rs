@@ -152,11 +152,12 @@ impl Slice {
 }
 
 impl Glance {
-    /// What messages call a line of the input that was counted.
-    pub fn line_words(&self) -> &'static str {
-        match &self.code {
-            Some(code) if code.form == CodeForm::Machine => code.form.line(),
-            _ => "line",
+    /// Where a line is, in words: in the program where that is known, else in the input that was counted.
+    pub fn place(&self, line: &WaitLine) -> String {
+        match (&line.source, &self.code) {
+            (Some((file, number)), _) => format!("{file}:{number}"),
+            (None, Some(code)) if code.form == CodeForm::Machine => code.form.place(None, line.input_line),
+            (None, _) => format!("line {}", line.input_line),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Launches: checked as a GPU would, executed, timed.
 
+use warplens_isa::FIRST_CLUSTER_TARGET;
 use warplens_session::served::{Done, ServedLaunch, Stop, Stopped};
 use warplens_session::trail::Entry;
 
@@ -12,8 +13,6 @@ use crate::times::{Key, Plan, Timed, key_of};
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;
 const MOST_THREADS_Z: u32 = 64;
-/// First major compute capability whose GPUs have clusters.
-const FIRST_WITH_CLUSTERS: u32 = 9;
 
 /// A launch that a program asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -136,7 +135,8 @@ impl Runtime {
         if request.dynamic_shared > info.dynamic_shared_limit {
             return Err(Status::INVALID_VALUE);
         }
-        if properties.major < FIRST_WITH_CLUSTERS && request.cluster.is_some_and(|cluster| cluster != [1; 3]) {
+        let has_clusters = 10 * properties.major + properties.minor >= FIRST_CLUSTER_TARGET;
+        if !has_clusters && request.cluster.is_some_and(|cluster| cluster != [1; 3]) {
             return Err(Status::INVALID_CLUSTER_SIZE);
         }
         let (_, served) = self.served(request.function)?;
@@ -176,25 +176,27 @@ mod tests {
 
     use super::*;
 
+    /// A launch of one block.
+    fn block(function: Handle, threads: u32, parameters: &[u8]) -> Request {
+        Request {
+            function,
+            stream: 0,
+            grid: [1; 3],
+            block: [threads, 1, 1],
+            cluster: None,
+            dynamic_shared: 0,
+            cooperative: false,
+            parameters: parameters.to_vec(),
+        }
+    }
+
     #[test]
     fn more_threads_than_a_kernel_allows_are_an_invalid_value() {
         let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() .maxntid 64, 1, 1 { ret; }\n";
         let mut runtime = runtime();
         let module = runtime.load_module(ModuleSource::Texts(vec![ptx.to_owned()])).unwrap();
         let function = runtime.module_function(module, "k").unwrap();
-        let mut launch = |threads| {
-            let request = Request {
-                function,
-                stream: 0,
-                grid: [1; 3],
-                block: [threads, 1, 1],
-                cluster: None,
-                dynamic_shared: 0,
-                cooperative: false,
-                parameters: Vec::new(),
-            };
-            runtime.launch(&request).map(drop)
-        };
+        let mut launch = |threads| runtime.launch(&block(function, threads, &[])).map(drop);
         assert_eq!(launch(64), Ok(()));
         assert_eq!(launch(65), Err(Status::INVALID_VALUE));
         assert_eq!(launch(2000), Err(Status::INVALID_CONFIGURATION));
@@ -215,16 +217,6 @@ mod tests {
         let function = runtime.module_function(module, "k").unwrap();
         let memory = runtime.allocate("cudaMalloc", 400, crate::memory::MemoryKind::Device).unwrap();
         assert!(runtime.function_info(function).unwrap().registers > 64);
-        let request = Request {
-            function,
-            stream: 0,
-            grid: [1; 3],
-            block: [1024, 1, 1],
-            cluster: None,
-            dynamic_shared: 0,
-            cooperative: false,
-            parameters: memory.to_le_bytes().to_vec(),
-        };
-        assert_eq!(runtime.launch(&request).map(drop), Ok(()));
+        assert_eq!(runtime.launch(&block(function, 1024, &memory.to_le_bytes())).map(drop), Ok(()));
     }
 }

@@ -197,7 +197,7 @@ impl Asked<'_> {
 fn place(glance: &glance::Glance, line: &glance::WaitLine) -> String {
     match &line.source {
         Some((file, number)) => format!("{}:{number}", file.rsplit('/').next().unwrap_or(file)),
-        None => format!("{} {}", glance.line_words(), line.input_line),
+        None => glance.place(line),
     }
 }
 

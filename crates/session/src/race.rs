@@ -38,17 +38,12 @@ impl Race {
             source,
         }
     }
-}
 
-impl Race {
     /// The race in words, in code of this form.
     pub fn said(&self, form: CodeForm) -> String {
         let Self { buffer, byte, block, ptx_line, .. } = self;
         let other = self.other_block.map_or_else(|| "other blocks".to_owned(), |other| format!("block {other}"));
-        let place = match &self.source {
-            Some((file, line)) => format!("{file}:{line}"),
-            None => format!("{} {ptx_line}", form.line()),
-        };
+        let place = form.place(self.source.as_ref(), *ptx_line);
         format!("block {block} ({place}) and {other} touch byte {byte} of `{buffer}`, and not only to read it")
     }
 }

@@ -550,10 +550,10 @@ pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u3
 
 /// Times that a copy writes to shared memory what its lanes take from these addresses. What it fetched of a line comes
 /// together, and is written to each line of shared memory that it lies in; but where sectors come to lie across two, some
-/// SMs write it sector by sector. No manual says so. On an H200 a copy of 16 bytes by each lane takes 11 cycles beside matrix loads that leave no
-/// cycle free where its rows of 64 bytes are whole sectors, and 17 to 20 where the rows are padded by half of one; the
-/// lookups of its lines are 2 to 4 of them (training rows of `validation/measured/h200/tensor.csv`, and
-/// `product_mma_stages`).
+/// SMs write it sector by sector. No manual says so. On an H200 a copy of 16 bytes by each lane takes 11 cycles beside
+/// matrix loads that leave no cycle free where its rows of 64 bytes are whole sectors, and 17 to 20 where the rows are
+/// padded by half of one; the lookups of its lines are 2 to 4 of them (training rows of
+/// `validation/measured/h200/tensor.csv`, and `product_mma_stages`).
 fn writes_of_copy((source, from): (ActiveMask, &[u64; WARP_SIZE]), to: &Request<'_>, splits: bool) -> u32 {
     // Lanes that ask for zeros have fetched nothing.
     let lanes = to.mask.lanes().filter(|&lane| source.contains(lane));

@@ -266,10 +266,7 @@ fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
 fn divergence(context: &Context<'_>) -> Vec<Proposal> {
     let places = places(&context.profile.lines, |line| line.divergent as f64);
     let Some(first) = places.first() else { return Vec::new() };
-    let at = match &first.source {
-        Some((file, line)) => format!("{file}:{line}"),
-        None => format!("{} {}", context.form.line(), first.ptx_lines[0]),
-    };
+    let at = context.form.place(first.source.as_ref(), first.ptx_lines[0]);
     one(Proposal {
         title: format!("Avoid divergence, most of all at {at}"),
         how: "give the lanes of a warp the same way and equal work, for example by sorting or regrouping it",

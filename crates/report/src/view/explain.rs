@@ -226,10 +226,7 @@ pub fn rows(explanations: &[Explanation]) -> Section {
 }
 
 fn place(place: &Place, form: CodeForm) -> String {
-    match &place.source {
-        Some((file, line)) => format!("{file}:{line}"),
-        None => format!("{} {}", form.line(), place.ptx_lines.first().copied().unwrap_or_default()),
-    }
+    form.place(place.source.as_ref(), place.ptx_lines.first().copied().unwrap_or_default())
 }
 
 /// The best changes on one GPU, for the screen of a prediction.

@@ -119,7 +119,7 @@ fn answers(analysis: &Analysis, glances: &[Glance]) -> Table {
         row.extend([
             Cell::text(bound.resource.name()),
             Cell::Number(bound.share, Unit::Share),
-            line.map_or(Cell::Missing, |line| Cell::text(at(glance, line))),
+            line.map_or(Cell::Missing, |line| Cell::text(glance.place(line))),
         ]);
         table.push(row);
     }
@@ -206,14 +206,7 @@ fn blamed(glance: &Glance, line: &WaitLine) -> String {
     let opcode = opcode.map_or_else(String::new, |opcode| format!(" ({})", opcode.trim_end_matches(';')));
     // No line makes a launch.
     let of = if glance.bound.resource == Resource::Launch { "what comes next" } else { "that" };
-    format!("{}{opcode}: {} of {of}", at(glance, line), percent(line.share))
-}
-
-fn at(glance: &Glance, line: &WaitLine) -> String {
-    match &line.source {
-        Some((file, number)) => format!("{file}:{number}"),
-        None => format!("{} {}", glance.line_words(), line.input_line),
-    }
+    format!("{}{opcode}: {} of {of}", glance.place(line), percent(line.share))
 }
 
 fn occupancy(warps: &Warps, sms: Option<(u64, u64)>) -> String {

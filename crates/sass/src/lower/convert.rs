@@ -259,10 +259,12 @@ fn pair_named(word: &str) -> Option<ScalarType> {
     })
 }
 
+/// It names such a type.
 fn is_of_bytes(word: &str) -> bool {
     pair_named(word).is_some()
 }
 
+/// The type that an instruction names.
 fn byte_float(syntax: &Syntax) -> Option<ScalarType> {
     syntax.find(pair_named)
 }

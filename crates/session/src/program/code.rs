@@ -63,6 +63,14 @@ impl CodeForm {
             Self::Machine => "listing line",
         }
     }
+
+    /// A place in words: file and line of the program where they are known, else the line of this text.
+    pub fn place(self, source: Option<&(String, u32)>, line: u32) -> String {
+        match source {
+            Some((file, line)) => format!("{file}:{line}"),
+            None => format!("{} {line}", self.line()),
+        }
+    }
 }
 
 /// How code came about.

@@ -146,8 +146,10 @@ fn joined(input: &Input, pieces: Vec<Piece>, sm: u32, search: &Search) -> Result
         programs.push(match piece {
             Piece::Machine(cubin) => Program { origin: CodeOrigin::Container, ..Program::of_cubin(name, &cubin)? },
             Piece::Ptx(text) => {
-                let part = if is_alone { name.clone() } else { format!("{name}, part {}", number + 1) };
-                let program = if is_alone { Program::from_ptx(name, text)? } else { whole(&part, text, search)? };
+                let program = match is_alone {
+                    true => Program::from_ptx(name, text)?,
+                    false => whole(&format!("{name}, part {}", number + 1), text, search)?,
+                };
                 Program { origin: CodeOrigin::Container, ..program }.in_code(&format!("sm_{sm}"), search)?
             }
         });

@@ -11,7 +11,8 @@ use crate::common::modern;
 const COPIES: u64 = 10;
 
 /// Cycles for which the banks are busy per copy of 16 bytes by each lane: so many bytes of a row side by side, and rows of
-/// shared memory so many bytes apart, which may be written by sectors. An SM without an L1 cache has no tags that take the banks.
+/// shared memory so many bytes apart, which may be written by sectors. An SM without an L1 cache has no tags that take the
+/// banks.
 fn busy(together: u64, row_bytes: u64, splits_copies: bool) -> f64 {
     let mut code = Code::default();
     let (reads, writes) = (code.operands_of(&[]), code.operands_of(&[]));
