@@ -60,6 +60,8 @@ assumptions! {
         "the sectors that cross the memory interface are those that the profiler counted at DRAM";
     Sampled "sampled" "only some CTAs were executed",
         "the other CTAs do what the executed ones did";
+    Alike "alike" "the CTAs of a large launch do the same",
+        "the counts of all CTAs follow from a few, because no branch and no address depends on data";
     Static "static" "the kernel was not run, with --static",
         "the counts are static: they follow from the code, the launch and the arguments";
     StaticBound "static-bound" "static counts of what depends on data",
@@ -178,6 +180,11 @@ assumptions! {
         "an arrival at a barrier in memory costs what an atomic on shared memory does and counts from then on; nobody has verified that, and what is published (29 clocks, and 200) contradicts itself";
     XStart "x-start" "x-model, where several states are stable",
         "all warps compute at first, so that the machine reaches its first stable state";
+}
+
+/// What holds for predictions from counts that follow from a few CTAs, of which some were executed.
+pub fn of_ctas_alike(followed: u64, executed: u64) -> Assumption {
+    AssumptionId::Alike.with(format_args!("{followed} were followed, and {executed} executed"))
 }
 
 /// What holds for predictions from counts that were made without a run: `bounds` of them are upper bounds, `given` of

@@ -39,7 +39,7 @@ pub mod teg;
 pub mod workload;
 pub mod x_model;
 
-pub use assumption::{Assumption, AssumptionId, of_static_counts};
+pub use assumption::{Assumption, AssumptionId, of_ctas_alike, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};

@@ -218,6 +218,9 @@ struct Linker<'c> {
     services: BTreeMap<String, Service>,
 }
 
+/// Relocations that write the address of the function that an instruction calls.
+const CALLS: [&str; 2] = ["R_CUDA_ABS47_34", "R_CUDA_ABS55_16_34"];
+
 impl<'c> Linker<'c> {
     fn new(cubin: &'c Cubin) -> Self {
         let mut code = BTreeMap::new();
@@ -382,15 +385,21 @@ impl<'c> Linker<'c> {
             .filter_map(|function| Some(self.code.get(&function.section)?.wrapping_add(function.offset)))
             .collect();
         let mut relocated = BTreeMap::new();
-        for (&section, &base) in &self.code {
+        for (section, base) in self.code.clone() {
             for relocation in &self.cubin.sections[section].relocations {
-                let Some(operand) = self.target(section, relocation) else { continue };
+                let kind = relocation_name(relocation.kind).unwrap_or_default();
+                let is_call = CALLS.contains(&kind);
+                let target = if is_call {
+                    self.target_or_service(section, relocation)
+                } else {
+                    self.target(section, relocation)
+                };
+                let Some(operand) = target else { continue };
                 if let Ir::Immediate(place) = operand {
                     jumped_to.insert(place);
                 }
-                let kind = relocation_name(relocation.kind).unwrap_or_default();
                 let (is_lower, is_upper) = (kind.contains("_LO"), kind.contains("_HI"));
-                if is_lower || is_upper {
+                if is_lower || is_upper || is_call {
                     let at = base.wrapping_add(relocation.offset) / crate::WORD_BYTES * crate::WORD_BYTES;
                     relocated.insert(at, Relocated { operand, is_upper });
                 }

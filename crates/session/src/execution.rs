@@ -49,6 +49,8 @@ pub struct ExecutionOptions {
     pub extent: Extent,
     /// Estimated work, in thread instructions, above which a part of the CTAs is enough.
     pub full_limit: u64,
+    /// Thread instructions of a launch above which a few CTAs are enough where all others are known to do the same.
+    pub alike_limit: u64,
     /// Nothing is executed to count a launch; what is said about loops and branches on data.
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
@@ -76,6 +78,9 @@ pub enum Extent {
 /// Estimated work, in thread instructions, above which a part of the CTAs is executed unless the user says otherwise.
 pub const FULL_LIMIT: u64 = 2_000_000_000;
 
+/// Thread instructions that are executed although a few CTAs would tell what all of them do: what they take, nobody notices.
+const ALIKE_LIMIT: u64 = 100_000_000;
+
 /// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
 pub const DEFAULT_BUDGET: u64 = 100_000_000;
 
@@ -100,6 +105,7 @@ impl ExecutionOptions {
             allow_overreads: false,
             extent: Extent::Auto,
             full_limit: FULL_LIMIT,
+            alike_limit: ALIKE_LIMIT,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: TraceLimits::default(),
@@ -121,6 +127,7 @@ impl ExecutionOptions {
             allow_overreads,
             extent: self.extent.clone(),
             full_limit: self.full_limit,
+            alike_limit: self.alike_limit,
             statics: self.statics.clone(),
             traced_for: Vec::new(),
             trace_limits: self.trace_limits,
@@ -318,6 +325,11 @@ impl<'p> Execution<'p> {
     /// Lets somebody look at the accesses of the launches from here on.
     pub(crate) fn watch(&mut self, watcher: Option<Watcher>) {
         self.watcher = watcher;
+    }
+
+    /// True where somebody does.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watcher.is_some()
     }
 
     /// Who looked at the launches; none where one of them failed.

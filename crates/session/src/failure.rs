@@ -27,7 +27,7 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
                 Diagnostic::error("X001", info.span, message)
             });
             let count = list.len();
-            let plural = if count == 1 { "an instruction that is" } else { "instructions that are" };
+            let plural = if count == 1 { "instruction that is" } else { "instructions that are" };
             Error::new(ErrorKind::Unsupported, format!("kernel `{name}` has {count} {plural} not supported"))
                 .with_findings(&program.name, &program.ptx, diagnostics.collect())
                 .with_help("--allow-unsupported runs the kernel until such an instruction is reached")

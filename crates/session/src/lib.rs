@@ -4,6 +4,7 @@
 //! [`Error`], grouped by who has to act. This crate reads files and runs compilers; it does not know about terminals,
 //! formats or flags.
 
+mod alike;
 pub mod archive;
 pub mod execution;
 mod failure;
@@ -13,6 +14,7 @@ pub mod generation;
 pub mod hardware;
 pub mod host;
 pub mod import;
+mod in_parts;
 mod input;
 pub mod journal;
 pub mod machines;

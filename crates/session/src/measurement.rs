@@ -35,7 +35,7 @@ pub struct Measurement {
     pub communicates: bool,
     /// CTAs touch what others write, so that all of them were executed, taking turns.
     pub race: Option<Race>,
-    /// What counts without a run stand on; `None` where the launch was executed or measured.
+    /// What counts without a run stand on; `None` where all blocks were executed or measured.
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
@@ -183,11 +183,16 @@ pub struct Statics {
     pub walked_ctas: u64,
     /// Warp instructions that were walked.
     pub walked_instructions: u64,
+    /// CTAs that were executed all the same, to check their accesses and to trace them; 0 where the user wanted no run.
+    pub executed_ctas: u64,
 }
 
 impl Statics {
     /// What a prediction from the counts assumes.
     pub(crate) fn assumptions(&self) -> Vec<Assumption> {
+        if self.executed_ctas > 0 {
+            return vec![warplens_model::of_ctas_alike(self.walked_ctas, self.executed_ctas)];
+        }
         warplens_model::of_static_counts(self.bounds.len(), self.used.len())
     }
 }

@@ -1,8 +1,9 @@
 //! Launches counted without a run.
 
+use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_ir::FunctionId;
-use warplens_statics::{BadLine, Refusal, Request};
+use warplens_statics::{BadLine, Counts, Effort, Refusal, Request};
 use warplens_stats::{Counting, LaunchShape};
 
 use crate::execution::{Execution, ExecutionOptions};
@@ -29,13 +30,13 @@ pub(crate) fn count(
     search: &Search,
 ) -> Result<Vec<Measurement>> {
     let launches: Vec<Launch> = launches.iter().map(Launch::without_contents).collect();
-    let budgets = (options.budget, options.walk_budget);
+    let cta_budget = options.walk_budget;
     let mut execution = Execution::prepare(program, &launches, options)?;
     (0..launches.len())
         .map(|number| {
             let (kernel, planned) = &execution.launches[number];
             let registers = registers::of_launch(program, *kernel, (planned.registers, planned.block), search)?;
-            one(&mut execution, number, given, budgets, counting, registers)
+            one(&mut execution, number, given, cta_budget, counting, registers)
         })
         .collect()
 }
@@ -44,7 +45,7 @@ fn one(
     execution: &mut Execution<'_>,
     number: usize,
     given: &Given,
-    (budget, cta_budget): (u64, u64),
+    cta_budget: u64,
     counting: Counting,
     (registers, registers_basis): Registers,
 ) -> Result<Measurement> {
@@ -62,20 +63,9 @@ fn one(
         registers,
         registers_basis,
     };
-    let request = Request {
-        module: &program.module,
-        kernel,
-        program: decoded,
-        shape,
-        parameters: &execution.parameters(number),
-        dynamic_shared: planned.dynamic_shared,
-        given,
-        counting,
-        global_bytes: Some(execution.global_bytes()),
-        budget,
-        cta_budget,
-    };
-    let counts = warplens_statics::count(&request).map_err(|refusal| error(program, kernel, &refusal))?;
+    let wanted = Wanted { given, counting, cta_budget, effort: Effort::Bounded };
+    let counts = walk(execution, (number, &prepared), (kernel, shape), wanted);
+    let counts = counts.map_err(|refusal| error(program, kernel, &refusal))?;
     let mut profile = counts.profile;
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     Ok(Measurement {
@@ -97,7 +87,40 @@ fn one(
             unused: counts.unused,
             walked_ctas: counts.walked_ctas,
             walked_instructions: counts.walked_instructions,
+            executed_ctas: 0,
         }),
+    })
+}
+
+/// How a launch is to be walked.
+pub(crate) struct Wanted<'a> {
+    pub(crate) given: &'a Given,
+    pub(crate) counting: Counting,
+    /// Instructions of one CTA that are walked.
+    pub(crate) cta_budget: u64,
+    pub(crate) effort: Effort,
+}
+
+/// Walks CTAs of a launch.
+pub(crate) fn walk(
+    execution: &Execution<'_>,
+    (number, prepared): (usize, &Kernel),
+    (kernel, shape): (FunctionId, LaunchShape),
+    Wanted { given, counting, cta_budget, effort }: Wanted<'_>,
+) -> std::result::Result<Counts, Refusal> {
+    warplens_statics::count(&Request {
+        module: &execution.program.module,
+        kernel,
+        program: prepared.program(),
+        shape,
+        parameters: &execution.parameters(number),
+        dynamic_shared: execution.launches[number].1.dynamic_shared,
+        given,
+        counting,
+        global_bytes: Some(execution.global_bytes()),
+        budget: execution.options().budget,
+        cta_budget,
+        effort,
     })
 }
 

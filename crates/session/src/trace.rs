@@ -87,6 +87,10 @@ pub(crate) struct Cost {
     pub(crate) work: u64,
     /// Bytes of memory that its trace takes.
     pub(crate) trace_bytes: u64,
+    /// Every other CTA is known to do as much.
+    pub(crate) is_of_all: bool,
+    /// It is known what all others load, by those of the pattern.
+    pub(crate) lines_are_known: bool,
 }
 
 impl Cost {
@@ -97,12 +101,17 @@ impl Cost {
             thread_instructions: of_some.thread_instructions.div_ceil(n_ctas.into()),
             work: of_some.work().div_ceil(n_ctas.into()),
             trace_bytes: tracer.map_or(0, Tracer::largest),
+            is_of_all: false,
+            lines_are_known: false,
         }
     }
 
     /// CTAs that are looked at for what they share, by what it costs to look at them and to execute them: where the latter is
-    /// more, a few in any case.
+    /// more, a few in any case. None where that is known.
     fn looked_at(self) -> u64 {
+        if self.lines_are_known {
+            return 0;
+        }
         let by_looking = LOOKED_AT / self.thread_instructions.max(1);
         (LOOKED_AT / self.work.max(1)).max(by_looking.min(FEWEST_LOOKED_AT)).max(1)
     }
@@ -183,6 +192,16 @@ impl Need {
         self.all()
     }
 
+    /// What to trace where the CTAs that are executed are to show whether those of the pattern tell what all load.
+    pub(crate) fn looking(&mut self, cost: Cost) -> TraceRequest {
+        TraceRequest { window: u32::MAX, ..self.request(Some(cost)) }
+    }
+
+    /// Whether they do tell it.
+    pub(crate) fn has_pattern(&self, tracer: &Tracer) -> bool {
+        tracer.has_pattern(self.extents)
+    }
+
     /// What to trace of all CTAs of a kernel that can only be run as a whole, and whose CTAs nobody knows.
     pub(crate) fn whole(&mut self) -> TraceRequest {
         self.request(None);
@@ -207,9 +226,9 @@ impl Board {
     }
 
     /// SMs of which one is simulated: the first, and as many others as are cheap to trace, spread over those that get as
-    /// many CTAs as the first. The work of CTAs may differ.
+    /// many CTAs as the first. The work of CTAs may differ; where it is known not to, the first stands for all.
     fn candidates(&self, limits: TraceLimits, n_ctas: u32, many: u32, cost: Option<Cost>) -> Vec<u32> {
-        let Some(cost) = cost else { return vec![0] };
+        let Some(cost) = cost.filter(|cost| !cost.is_of_all) else { return vec![0] };
         let many = u64::from(many);
         let of_work = COMPARED / (many * cost.warp_instructions).max(1);
         let of_memory = limits.bytes / (many * cost.trace_bytes).max(1);

@@ -98,6 +98,7 @@ impl Case {
             allow_overreads: program.is_machine_code(),
             extent: Extent::Full,
             full_limit: warplens_session::FULL_LIMIT,
+            alike_limit: u64::MAX,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: warplens_session::TraceLimits::default(),

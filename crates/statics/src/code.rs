@@ -3,7 +3,7 @@
 use warplens_base::IdMap;
 use warplens_exec as exec;
 use warplens_ir::{Bank, CallGraph, Function, FunctionId, Inst, Module, Operand, Register, reconvergence};
-use warplens_isa::{BlockId, Op, StateSpace};
+use warplens_isa::{BlockId, Op, Pc, StateSpace};
 
 use crate::loops::Loops;
 use crate::operation::{self, Computation};
@@ -81,6 +81,11 @@ impl<'a> Code<'a> {
 
     pub(crate) fn n_instructions(&self, block: BlockId) -> u32 {
         self.n_instructions[block]
+    }
+
+    /// The last instruction of a block.
+    pub(crate) fn last_of(&self, block: BlockId) -> Pc {
+        self.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc)
     }
 
     pub(crate) fn inst(&self, block: BlockId, at: usize) -> &'a Inst {

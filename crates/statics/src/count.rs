@@ -1,12 +1,13 @@
 //! From a launch to its counts: which CTAs are walked, and what is said about the result.
 
 use std::cell::Cell;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use warplens_exec as exec;
 use warplens_ir::{Flow, FunctionId, FunctionKind, Module};
 use warplens_isa::{Pc, Spelling};
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
+use warplens_trace::CtaId;
 
 use crate::code::Code;
 use crate::footprint::Sectors;
@@ -17,6 +18,20 @@ use crate::walk::{Notes, Setting, Stop, walk};
 
 /// Warp instructions after which no more CTAs are walked, and the counts are scaled to the rest of the grid.
 const ENOUGH: u64 = 20_000_000;
+
+/// How far the CTAs of a launch are walked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// As long as it does not take too long. The counts are scaled to the rest, and are bounds where something had to be
+    /// guessed.
+    Bounded,
+    /// Until every CTA is known, or else not at all: it is refused where that takes more warp instructions, or where
+    /// something has to be guessed.
+    Exact {
+        /// Warp instructions.
+        most: u64,
+    },
+}
 
 /// What is to be counted.
 pub struct Request<'a> {
@@ -42,6 +57,8 @@ pub struct Request<'a> {
     pub budget: u64,
     /// Instructions of one CTA that are walked.
     pub cta_budget: u64,
+    /// How far the others are.
+    pub effort: Effort,
 }
 
 /// The counts of a launch.
@@ -61,6 +78,11 @@ pub struct Counts {
     pub walked_ctas: u64,
     /// Warp instructions that were walked.
     pub walked_instructions: u64,
+    /// Executions of blocks by all warps, by block.
+    pub executions: Vec<(u32, u64)>,
+    /// The CTAs at the corners of the boxes of which each was walked once, ascending. Addresses change by equal steps within
+    /// such a box, so that what these access encloses what all others do.
+    pub corners: Vec<CtaId>,
 }
 
 /// A place where the counts are an upper bound.
@@ -125,6 +147,12 @@ pub enum Refusal {
         /// The limit.
         most: u64,
     },
+    /// Something has to be guessed, and nothing may be.
+    #[error("a branch, a guard or an address depends on data")]
+    Guessed {
+        /// The first such instruction.
+        pc: Pc,
+    },
     /// A call whose target is not known.
     #[error("the function that is called is not known")]
     IndirectCall {
@@ -163,6 +191,7 @@ impl Refusal {
             | Self::Long { pc, .. }
             | Self::IndirectCall { pc }
             | Self::BulkCopy { pc }
+            | Self::Guessed { pc }
             | Self::Recursion { pc } => Some(*pc),
             Self::Given(_) | Self::Convergence | Self::Jump | Self::Subroutine => None,
         }
@@ -217,15 +246,17 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
         given: &resolved,
         budget: request.budget,
         cta_budget: request.cta_budget,
+        effort: request.effort,
         walked: Cell::new(0),
     };
     let mut totals = Totals::new(program.clone());
     let mut sectors = Sectors::default();
     let mut notes = Notes::default();
+    let mut corners = BTreeSet::new();
     let (mut walked_ctas, mut walked_instructions) = (0, 0);
     let mut waiting = BinaryHeap::from([Waiting::new(Lattice::grid(request.shape.grid))]);
     while let Some(Waiting(_, _, lattice)) = waiting.pop() {
-        if setting.walked.get() > ENOUGH && walked_ctas > 0 {
+        if request.effort == Effort::Bounded && setting.walked.get() > ENOUGH && walked_ctas > 0 {
             break;
         }
         match walk(&setting, lattice) {
@@ -233,6 +264,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
                 totals.add(walked.tally, &walked.region);
                 walked.footprint.spread(&walked.region, &mut sectors);
                 waiting.extend(walked.region.rest().into_iter().map(Waiting::new));
+                corners.extend(walked.region.corners().map(|cta| number(cta, request.shape.grid)));
                 notes.add(walked.notes);
                 walked_ctas += 1;
                 walked_instructions += walked.instructions;
@@ -245,7 +277,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     }
     let options = FinishOptions { counting: request.counting, global_bytes: request.global_bytes };
     let recorder = totals.finish();
-    let listing = recorder.listing(request.counting);
+    let (listing, executions) = (recorder.listing(request.counting), recorder.executions());
     let mut profile = recorder.finish(options);
     let covered = profile.coverage.ctas_executed;
     let total = profile.coverage.ctas_total;
@@ -260,7 +292,13 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let bounds = bounds(module, &notes);
     let (used, unused) = said(&resolved, &notes);
     profile.statistics.without_run(bounds.is_empty() && used.is_empty());
-    Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions })
+    let corners = corners.into_iter().collect();
+    Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions, executions, corners })
+}
+
+/// The CTA at a place of a grid.
+const fn number([x, y, z]: [u32; 3], [of_x, of_y, _]: [u32; 3]) -> CtaId {
+    CtaId((z * of_y + y) * of_x + x)
 }
 
 impl Notes {

@@ -27,5 +27,5 @@ mod tally;
 mod value;
 mod walk;
 
-pub use count::{Bound, BoundKind, Counts, Refusal, Request, count};
+pub use count::{Bound, BoundKind, Counts, Effort, Refusal, Request, count};
 pub use given::{BadLine, Given, Line};

@@ -140,6 +140,16 @@ impl Region {
         [0, 1, 2].map(|axis| self.lattice.start[axis] + self.lattice.step[axis] * self.at[axis])
     }
 
+    /// Coordinates of the CTAs at its corners; the same several times where it is thin.
+    pub(crate) fn corners(&self) -> impl Iterator<Item = [u32; 3]> {
+        (0..8).map(|corner| {
+            std::array::from_fn(|axis| {
+                let distance = if corner >> axis & 1 == 0 { self.low[axis] } else { self.high[axis] };
+                self.lattice.start[axis] + self.lattice.step[axis] * (i64::from(self.at[axis]) + distance) as u32
+            })
+        })
+    }
+
     /// How the coordinate along an axis changes.
     pub(crate) fn coordinate(&self, axis: usize) -> Dependence {
         let mut dependence = Dependence::NONE;
@@ -302,6 +312,15 @@ mod tests {
         assert_eq!(unique.len(), rest.len());
         assert_eq!(rest.len() as u64 + region.n_ctas(), 210);
         assert!(!unique.contains(&region.cta()));
+        let corners: BTreeSet<[u32; 3]> = region.corners().collect();
+        let own: BTreeSet<[u32; 3]> = ctas(&Lattice::grid([10, 7, 3])).into_iter().collect();
+        let own: BTreeSet<[u32; 3]> = own.difference(&unique).copied().collect();
+        assert!(corners.is_subset(&own));
+        let ends = |of: &BTreeSet<[u32; 3]>, axis: usize| {
+            let along = || of.iter().map(|cta| cta[axis]);
+            (along().min(), along().max())
+        };
+        assert!((0..3).all(|axis| ends(&corners, axis) == ends(&own, axis)));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use warplens_isa::{BlockId, Pc, ScalarType, SpecialRegister};
 use warplens_stats::{LaunchShape, Program};
 use warplens_trace::WarpIndex;
 
-use crate::Refusal;
 use crate::code::{Code, Step, is_access};
 use crate::footprint::Footprint;
 use crate::given::Resolved;
@@ -24,6 +23,7 @@ use crate::region::{Lattice, Region};
 use crate::registers::Registers;
 use crate::tally::Tally;
 use crate::value::{LANES, Truth, Value};
+use crate::{Effort, Refusal};
 
 /// Frames beyond which a recursion is taken to be endless.
 const MAX_FRAMES: usize = 256;
@@ -50,6 +50,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) budget: u64,
     /// Instructions of a CTA that are walked.
     pub(crate) cta_budget: u64,
+    /// How far CTAs are walked.
+    pub(crate) effort: Effort,
     /// Instructions that were walked, also where the walk had to begin anew.
     pub(crate) walked: Cell<u64>,
 }
@@ -163,7 +165,7 @@ impl Walker<'_> {
         stop::check();
         let (budget, cta_budget) = (self.setting.budget, self.setting.cta_budget);
         if self.executed > budget || self.instructions > cta_budget {
-            let pc = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);
+            let pc = code.last_of(block);
             return Err(self.refuse(match self.executed > budget {
                 true => Refusal::Budget { pc, budget },
                 false => Refusal::Long { pc, most: cta_budget },
@@ -172,7 +174,22 @@ impl Walker<'_> {
         for step in code.steps(block) {
             self.step(&mut path, code.inst(block, step.at), step)?;
         }
-        self.leave_block(path)
+        let next = self.leave_block(path)?;
+        self.check_effort(block)?;
+        Ok(next)
+    }
+
+    /// Gives up where every CTA is to be known, and that takes too long or something had to be guessed.
+    fn check_effort(&self, block: BlockId) -> Result<(), Stop> {
+        let Effort::Exact { most } = self.setting.effort else { return Ok(()) };
+        if let Some(&pc) = self.notes.branches.first().or_else(|| self.notes.addresses.first()) {
+            return Err(self.refuse(Refusal::Guessed { pc }));
+        }
+        if self.setting.walked.get() > most {
+            let pc = self.code.last_of(block);
+            return Err(self.refuse(Refusal::Long { pc, most }));
+        }
+        Ok(())
     }
 
     pub(crate) fn refuse(&self, refusal: Refusal) -> Stop {

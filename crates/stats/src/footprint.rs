@@ -205,6 +205,12 @@ pub fn pattern_ctas(extents: Extents) -> Vec<CtaId> {
     std::iter::once(base).chain(beside).flat_map(|cluster| extents.ctas(cluster)).collect()
 }
 
+/// Whether the words of the CTAs of [`pattern_ctas`] show what others load, by the sectors of some of these.
+pub(crate) fn is_pattern(extents: Extents, words: &[(CtaId, Words)], others: &[(CtaId, Lines)]) -> bool {
+    let others: Vec<(u32, &Lines)> = others.iter().map(|(id, lines)| (id.0, lines)).collect();
+    Pattern::new(extents, words).is_some_and(|pattern| pattern.holds(&others))
+}
+
 /// A place along an axis that has a neighbour on each side, where there is one.
 const fn inner(extent: u32) -> u32 {
     if extent > 2 { 1 } else { 0 }
@@ -265,19 +271,16 @@ impl Pattern {
         united(runs)
     }
 
-    /// Whether the CTAs load what the pattern says, but for a few at edges.
-    fn holds(&self, ctas: &[Lines]) -> bool {
-        let n = ctas.len() as u64;
-        let n_asked = n.min(MOST_ASKED);
-        let is_alike = |&index: &u64| {
-            let (said, found) = (self.sectors(index as u32), &ctas[index as usize].0);
+    /// Whether these CTAs load what the pattern says, but for a few at edges.
+    fn holds(&self, ctas: &[(u32, &Lines)]) -> bool {
+        let is_alike = |&&(cta, Lines(found)): &&(u32, &Lines)| {
+            let said = self.sectors(cta);
             let both: Vec<Run> = said.iter().chain(found).copied().collect();
             let (said, found) = (length(&said), length(found));
             let common = said + found - length(&united(both));
             common as f64 >= ALIKE * found.max(said) as f64
         };
-        let alike = (0..n_asked).map(|number| sample::place(number, n, n_asked)).filter(is_alike).count();
-        2 * alike as u64 > n_asked
+        2 * ctas.iter().filter(is_alike).count() > ctas.len()
     }
 }
 
@@ -383,12 +386,20 @@ impl Footprint {
         Self { pattern: pattern(loaded), stored: pattern(stored), found: FoundOut::default(), ..self }
     }
 
-    /// That of the first `n_ctas` of these CTAs.
+    /// That of the first `n_ctas` of these CTAs; where none of them is wanted, the pattern is known to hold.
     #[must_use]
     pub fn first(&self, n_ctas: u32) -> Self {
+        let is_known = n_ctas == 0;
         let n_ctas = self.n_ctas.min(n_ctas as usize);
-        let pattern = self.pattern.clone().filter(|pattern| pattern.holds(&self.all[..n_ctas]));
+        let pattern = self.pattern.clone().filter(|pattern| is_known || pattern.holds(&self.asked(n_ctas)));
         Self { n_ctas, pattern, fetches: Arc::default(), ..self.clone() }
+    }
+
+    /// Those of the first `n` CTAs that a pattern is compared with.
+    fn asked(&self, n: usize) -> Vec<(u32, &Lines)> {
+        let n_asked = (n as u64).min(MOST_ASKED);
+        let places = (0..n_asked).map(|number| sample::place(number, n as u64, n_asked));
+        places.map(|place| (place as u32, &self.all[place as usize])).collect()
     }
 
     /// The same with the part of the SMs that load a sector and have to fetch it. SMs share what one of them fetches as long

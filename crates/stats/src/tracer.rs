@@ -11,7 +11,7 @@ use warplens_trace::{
     Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder,
 };
 
-use crate::footprint::{Lines, LinesOpen, Words};
+use crate::footprint::{self, Extents, Lines, LinesOpen, Words};
 
 /// What a [`Tracer`] is to record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -142,6 +142,11 @@ impl Tracer {
     /// Bytes of memory that the largest trace of a CTA takes that was recorded up to now.
     pub fn largest(&self) -> u64 {
         self.recorded.ctas.iter().map(|cta| cta.bytes).max().unwrap_or(0)
+    }
+
+    /// Whether the CTAs of the pattern show what the others load that were executed.
+    pub fn has_pattern(&self, extents: Extents) -> bool {
+        footprint::is_pattern(extents, &self.recorded.words, &self.recorded.lines)
     }
 
     /// What was recorded, by CTA.

@@ -112,7 +112,7 @@ pub struct Emulation {
     pub seconds: Amount,
 }
 
-/// What counts without a run stand on; `docs/counting.md` says how they are made.
+/// What counts stand on that follow from the code, the launch and the arguments; `docs/counting.md` says how they are made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Static {
@@ -129,6 +129,9 @@ pub struct Static {
     pub ctas_walked: u64,
     /// Warp instructions that were walked.
     pub warp_instructions_walked: u64,
+    /// CTAs that were executed all the same, to check their accesses and to trace them; 0 where the user wanted no run.
+    #[serde(default)]
+    pub ctas_executed: u64,
 }
 
 words! {

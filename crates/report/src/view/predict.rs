@@ -404,7 +404,15 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
     let statics = analysis.measurement.statics.as_ref();
     if let Some(statics) = statics {
-        section = section.note("Counts are static: the kernel was not run.");
+        section = section.note(match statics.executed_ctas {
+            0 => "Counts are static: the kernel was not run.".to_owned(),
+            executed => format!(
+                "Counts of {} blocks follow from {}, as nothing that decides depends on data; {executed} were executed, and \
+                 --full executes all.",
+                analysis.measurement.profile.launch.n_ctas(),
+                statics.walked_ctas
+            ),
+        });
         section = profile::static_notes(statics, analysis.measurement.form()).into_iter().fold(section, Section::note);
     }
     let coverage = &analysis.measurement.profile.coverage;

@@ -200,7 +200,10 @@ fn launch(measurement: &Measurement) -> Section {
     }
     if let Some(statics) = &measurement.statics {
         let walked = Cell::Count(statics.walked_ctas);
-        fields.push(Field::new("blocks walked", walked).remark("counts are static: the kernel was not run"));
+        fields.push(Field::new("blocks walked", walked).remark(match statics.executed_ctas {
+            0 => "counts are static: the kernel was not run".to_owned(),
+            executed => format!("all blocks do the same; {executed} were executed"),
+        }));
     }
     if coverage.ctas_executed < coverage.ctas_total {
         let share = coverage.ctas_executed as f64 / coverage.ctas_total as f64;

@@ -186,13 +186,15 @@ impl Lowering<'_> {
         let operands = &syntax.operands[..];
         match syntax.base() {
             "BRA" => self.branch(syntax),
-            "CALL" if syntax.has("REL") => match operands {
-                [Operand { value: Value::Integer(target), .. }] => {
-                    self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
-                    Ok(End::Call(*target as u64))
-                }
-                _ => self.jump(operands, "CALL"),
-            },
+            "CALL"
+                if (syntax.has("REL") || syntax.has("ABS"))
+                    && let [Operand { value: Value::Integer(target), .. }] = operands =>
+            {
+                self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
+                let linked = self.facts.relocated.get(&self.address).map(|relocated| relocated.operand);
+                Ok(End::Call(if let Some(Ir::Immediate(function)) = linked { function } else { *target as u64 }))
+            }
+            "CALL" if syntax.has("REL") => self.jump(operands, "CALL"),
             "CALL" if syntax.has("ABS") => match operands {
                 [target @ Operand { value: Value::Register(Some(_)), .. }] => {
                     let address = self.pair(target)?;

@@ -131,6 +131,7 @@ fn statics(statics: &Statics) -> Static {
         unused: statics.unused.iter().map(Line::to_string).collect(),
         ctas_walked: statics.walked_ctas,
         warp_instructions_walked: statics.walked_instructions,
+        ctas_executed: statics.executed_ctas,
     }
 }
 
@@ -151,6 +152,7 @@ pub(super) fn read_statics(statics: Static, place: &Place) -> Result<Statics, Fa
         unused,
         walked_ctas: statics.ctas_walked,
         walked_instructions: statics.warp_instructions_walked,
+        executed_ctas: statics.ctas_executed,
     })
 }
 

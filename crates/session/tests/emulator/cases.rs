@@ -112,6 +112,7 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
         allow_overreads: false,
         extent: Extent::Full,
         full_limit: warplens_session::FULL_LIMIT,
+        alike_limit: u64::MAX,
         statics: None,
         traced_for: Vec::new(),
         trace_limits: warplens_session::TraceLimits::default(),

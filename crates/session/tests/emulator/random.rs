@@ -371,6 +371,7 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
         allow_overreads: false,
         extent: Extent::Full,
         full_limit: warplens_session::FULL_LIMIT,
+        alike_limit: u64::MAX,
         statics: None,
         traced_for: Vec::new(),
         trace_limits: warplens_session::TraceLimits::default(),

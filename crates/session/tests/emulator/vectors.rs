@@ -101,6 +101,7 @@ fn instructions_give_what_the_assembler_folds_them_to_and_gpus_answer() {
         allow_overreads: false,
         extent: Extent::Full,
         full_limit: warplens_session::FULL_LIMIT,
+        alike_limit: u64::MAX,
         statics: None,
         traced_for: Vec::new(),
         trace_limits: warplens_session::TraceLimits::default(),

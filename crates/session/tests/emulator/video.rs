@@ -256,6 +256,7 @@ fn video_instructions_do_what_they_are_defined_to() {
         allow_overreads: false,
         extent: Extent::Full,
         full_limit: warplens_session::FULL_LIMIT,
+        alike_limit: u64::MAX,
         statics: None,
         traced_for: Vec::new(),
         trace_limits: warplens_session::TraceLimits::default(),

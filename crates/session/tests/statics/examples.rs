@@ -13,7 +13,7 @@ use crate::{comparable, counted, emulated, no_compiler, root};
 /// Examples in which a branch, a trip count or an address depends on data. All others are counted exactly.
 const DEPEND_ON_DATA: [&str; 4] = ["black_scholes", "black_scholes_7", "histogram_atomics", "mandelbrot"];
 
-fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("examples")).expect("the folder of examples can be read");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let names = paths.filter(|path| path.join("ptx").is_dir() && path.join("launch.toml").is_file());
@@ -24,13 +24,13 @@ fn names() -> Vec<String> {
     names
 }
 
-fn program(example: &str, target: &str) -> Program {
+pub(crate) fn program(example: &str, target: &str) -> Program {
     let path: PathBuf = root().join("examples").join(example).join(format!("ptx/{target}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX can be read");
     Program::from_ptx(&path.display().to_string(), text).expect("the PTX is fine")
 }
 
-fn launches(example: &str) -> Vec<Launch> {
+pub(crate) fn launches(example: &str) -> Vec<Launch> {
     let path = root().join("examples").join(example).join("launch.toml");
     warplens_session::source::launches(path.to_str(), Launch::default()).expect("the launch file is fine")
 }

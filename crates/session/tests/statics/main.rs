@@ -1,5 +1,6 @@
 //! Counts without a run, held against the emulator's on every shipped example, and their rules one by one.
 
+mod alike;
 mod examples;
 mod literate;
 mod random;
