@@ -391,6 +391,7 @@ impl Random {
             unused: self.some(line),
             walked_ctas: self.count(),
             walked_instructions: self.count(),
+            executed_ctas: self.count(),
         }
     }
 
