@@ -18,9 +18,11 @@ use crate::trace::Cost;
 
 /// To follow an instruction takes about as long as to execute twenty; less than half of the execution is spent on it.
 const WALK_SHARE: u64 = 50;
+/// Warp instructions that are followed at most: about a second.
+const MOST_WALKED: u64 = 2_000_000;
 
 /// Counts a launch, of which one CTA costs so much, by a few of its CTAs; none where that does not give what all of them
-/// would, or where somebody wants to see what the others do.
+/// would, where an access may go beyond a buffer, or where somebody wants to see what the others do.
 pub(crate) fn count(
     execution: &Execution<'_>,
     (number, prepared): (usize, &Kernel),
@@ -37,13 +39,14 @@ pub(crate) fn count(
     if !is_last || is_watched || !is_large || prepared.program().order() != exec::Order::Free {
         return None;
     }
-    let most = cost.warp_instructions.saturating_mul(n_ctas) / WALK_SHARE;
+    let most = (cost.warp_instructions.saturating_mul(n_ctas) / WALK_SHARE).min(MOST_WALKED);
     let given = Given::default();
     let request = statics::Wanted { given: &given, counting, cta_budget: most, effort: Effort::Exact { most } };
     let counts = statics::walk(execution, (number, prepared), (kernel, shape), request).ok()?;
     // Which words many CTAs update is known by executing them.
     let has_atomics = counts.profile.statistics.atomics.as_ref().is_none_or(|atomics| !atomics.lines.is_empty());
-    (!has_atomics).then_some(counts)
+    let is_allowed = counts.touched.as_ref().is_some_and(|ranges| execution.has_all(ranges));
+    (!has_atomics && is_allowed).then_some(counts)
 }
 
 /// What the counts stand on, where so many CTAs were executed all the same.

@@ -79,7 +79,10 @@ pub enum Extent {
 pub const FULL_LIMIT: u64 = 2_000_000_000;
 
 /// Thread instructions that are executed although a few CTAs would tell what all of them do: what they take, nobody notices.
-const ALIKE_LIMIT: u64 = 100_000_000;
+pub const ALIKE_LIMIT: u64 = 100_000_000;
+
+/// Bytes of a sector of global memory.
+const SECTOR_BYTES: u64 = 32;
 
 /// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
 pub const DEFAULT_BUDGET: u64 = 100_000_000;
@@ -325,6 +328,14 @@ impl<'p> Execution<'p> {
     /// Lets somebody look at the accesses of the launches from here on.
     pub(crate) fn watch(&mut self, watcher: Option<Watcher>) {
         self.watcher = watcher;
+    }
+
+    /// True where each of these ranges of addresses lies in one piece of memory; a piece ends with its last sector.
+    pub(crate) fn has_all(&self, ranges: &[(u64, u64)]) -> bool {
+        ranges.iter().all(|&(first, end)| {
+            let piece = self.context.locate(first);
+            piece.is_ok_and(|at| end <= (first - at.offset + at.bytes).next_multiple_of(SECTOR_BYTES))
+        })
     }
 
     /// True where somebody does.

@@ -114,10 +114,10 @@ impl<'r, 'p> InParts<'r, 'p> {
         let corners = counts.corners.iter().map(|cta| cta.0);
         let others = corners.chain(neighbours(watched.shape.grid)).chain(trace::lacking(&request, &self.executed));
         let ((_, tracer), _) = self.count(others.collect(), (None, continued(tracer, request)))?;
-        let alike = Some(Alike { counts, n_executed: self.executed.len() as u64 });
         if *extent == Extent::Counted {
             self.rest(watched.n_ctas)?;
         }
+        let alike = Some(Alike { counts, n_executed: self.executed.len() as u64 });
         Ok(Observed { race: self.race, alike, ..observed((first, tracer), None) })
     }
 

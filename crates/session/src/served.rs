@@ -13,7 +13,7 @@ use warplens_isa::MOST_CLUSTER_CTAS;
 use warplens_launch::{ClusterDemands, KernelName, PlannedLaunch, Words, cluster_of};
 use warplens_stats::Counting;
 
-use crate::execution::{Execution, ExecutionOptions, Extent, FULL_LIMIT};
+use crate::execution::{ALIKE_LIMIT, Execution, ExecutionOptions, Extent, FULL_LIMIT};
 use crate::failure;
 use crate::findings::{Checks, Finding, OrderedOf, Watched};
 use crate::generation::Generation;
@@ -196,6 +196,8 @@ pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> Exe
         // The program goes on with the results, unless it is asked for times alone.
         extent: if sample.is_some() { Extent::Auto } else { Extent::Counted },
         full_limit: sample.unwrap_or(FULL_LIMIT),
+        // What is below the sample is computed, as the program goes on with it.
+        alike_limit: sample.unwrap_or_default().max(ALIKE_LIMIT),
         traced_for: Choice::Auto.traced(machines),
         generations: vec![first.unwrap_or_default()],
         ..ExecutionOptions::new()

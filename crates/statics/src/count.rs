@@ -18,6 +18,8 @@ use crate::walk::{Notes, Setting, Stop, walk};
 
 /// Warp instructions after which no more CTAs are walked, and the counts are scaled to the rest of the grid.
 const ENOUGH: u64 = 20_000_000;
+/// Boxes of CTAs that do the same of a launch of which every CTA is to be known.
+const MOST_BOXES: u64 = 1 << 10;
 
 /// How far the CTAs of a launch are walked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +85,9 @@ pub struct Counts {
     /// The CTAs at the corners of the boxes of which each was walked once, ascending. Addresses change by equal steps within
     /// such a box, so that what these access encloses what all others do.
     pub corners: Vec<CtaId>,
+    /// Bytes of global memory that all CTAs access: ranges by the first and one past the last, ascending, in whole sectors
+    /// where what moves from CTA to CTA moves by them. None where they were too many to list.
+    pub touched: Option<Vec<(u64, u64)>>,
 }
 
 /// A place where the counts are an upper bound.
@@ -153,6 +158,9 @@ pub enum Refusal {
         /// The first such instruction.
         pc: Pc,
     },
+    /// Too many CTAs do what no other does.
+    #[error("too many blocks differ")]
+    Many,
     /// A call whose target is not known.
     #[error("the function that is called is not known")]
     IndirectCall {
@@ -193,7 +201,7 @@ impl Refusal {
             | Self::BulkCopy { pc }
             | Self::Guessed { pc }
             | Self::Recursion { pc } => Some(*pc),
-            Self::Given(_) | Self::Convergence | Self::Jump | Self::Subroutine => None,
+            Self::Given(_) | Self::Many | Self::Convergence | Self::Jump | Self::Subroutine => None,
         }
     }
 }
@@ -260,6 +268,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
             break;
         }
         match walk(&setting, lattice) {
+            Ok(_) if request.effort != Effort::Bounded && walked_ctas == MOST_BOXES => return Err(Refusal::Many),
             Ok(walked) => {
                 totals.add(walked.tally, &walked.region);
                 walked.footprint.spread(&walked.region, &mut sectors);
@@ -292,8 +301,19 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let bounds = bounds(module, &notes);
     let (used, unused) = said(&resolved, &notes);
     profile.statistics.without_run(bounds.is_empty() && used.is_empty());
-    let corners = corners.into_iter().collect();
-    Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions, executions, corners })
+    let (corners, touched) = (corners.into_iter().collect(), sectors.touched());
+    Ok(Counts {
+        profile,
+        listing,
+        bounds,
+        unused,
+        used,
+        walked_ctas,
+        walked_instructions,
+        executions,
+        corners,
+        touched,
+    })
 }
 
 /// The CTA at a place of a grid.

@@ -54,23 +54,32 @@ impl Walker<'_> {
             Memory::None => Ok(()),
             Memory::One(memory) => self.access_at(path, inst, memory, kind, on, weight),
             Memory::Copy { to, from } => {
-                let zeros = self.reads_nothing(path, inst);
+                let zeros = self.reads_nothing(path, inst, on);
                 self.access_at(path, inst, from, AccessKind::Load, on & !zeros, weight)?;
                 self.access_at(path, inst, to, AccessKind::Store, on, weight)
             }
         }
     }
 
-    /// Lanes of a copy that are known to read nothing.
-    fn reads_nothing(&self, path: &Path, inst: &Inst) -> u32 {
-        match (inst.operation, inst.sources.first()) {
+    /// Lanes of a copy that read nothing. Where that is not known they are taken to read, which is an upper bound.
+    fn reads_nothing(&mut self, path: &Path, inst: &Inst, on: u32) -> u32 {
+        let (zeros, known, axes) = match (inst.operation, inst.sources.first()) {
             (Operation::Copy(CopyRead::Bytes), Some(bytes)) => {
                 let bytes = self.operand(path, bytes, ScalarType::U32);
-                lanes_of(bytes.known).filter(|&lane| bytes.lanes[lane] == 0).fold(0, |mask, lane| mask | 1 << lane)
+                let zeros = lanes_of(bytes.known).filter(|&lane| bytes.lanes[lane] == 0);
+                (zeros.fold(0, |mask, lane| mask | 1 << lane), bytes.known, bytes.dependence.axes())
             }
-            (_, Some(zeros)) => self.truth(path, zeros).on(),
-            (_, None) => 0,
+            (_, Some(zeros)) => {
+                let zeros = self.truth(path, zeros);
+                (zeros.on(), zeros.known, zeros.opaque)
+            }
+            (_, None) => return 0,
+        };
+        self.region.pin(axes);
+        if on & !known != 0 {
+            self.notes.addresses.insert(inst.pc);
         }
+        zeros
     }
 
     /// An access of one kind to one place.

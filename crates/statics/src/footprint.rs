@@ -96,6 +96,18 @@ pub(crate) struct Sectors {
     pub(crate) more_written: u64,
 }
 
+impl Sectors {
+    /// All bytes that are read or written; none where not all were listed.
+    pub(crate) fn touched(&self) -> Option<Vec<(u64, u64)>> {
+        if self.more_read > 0 || self.more_written > 0 {
+            return None;
+        }
+        let mut all = self.read.clone();
+        all.merge(&self.written);
+        Some(all.list.iter().map(|&(first, end)| (first.cast_unsigned(), end.cast_unsigned())).collect())
+    }
+}
+
 /// The sectors that the walked CTA touches, by how they move from CTA to CTA.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Footprint {

@@ -207,7 +207,8 @@ pub fn pattern_ctas(extents: Extents) -> Vec<CtaId> {
 
 /// Whether the words of the CTAs of [`pattern_ctas`] show what others load, by the sectors of some of these.
 pub(crate) fn is_pattern(extents: Extents, words: &[(CtaId, Words)], others: &[(CtaId, Lines)]) -> bool {
-    let others: Vec<(u32, &Lines)> = others.iter().map(|(id, lines)| (id.0, lines)).collect();
+    let others = others.iter().filter(|(id, _)| words.iter().all(|(of, _)| of != id));
+    let others: Vec<(u32, &Lines)> = others.map(|(id, lines)| (id.0, lines)).collect();
     Pattern::new(extents, words).is_some_and(|pattern| pattern.holds(&others))
 }
 

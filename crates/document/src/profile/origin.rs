@@ -26,7 +26,7 @@ pub struct Origin {
     /// Cost of the execution; `null` where nothing was executed.
     #[serde(default)]
     pub emulation: Option<Emulation>,
-    /// With `--static`: what the counts stand on.
+    /// With `--static`, or where a few blocks tell what all do: what the counts stand on.
     #[serde(default, rename = "static")]
     pub statics: Option<Static>,
     /// The code that was counted; not there where the counts come from elsewhere.

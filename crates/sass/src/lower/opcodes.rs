@@ -191,8 +191,11 @@ impl Lowering<'_> {
                     && let [Operand { value: Value::Integer(target), .. }] = operands =>
             {
                 self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
-                let linked = self.facts.relocated.get(&self.address).map(|relocated| relocated.operand);
-                Ok(End::Call(if let Some(Ir::Immediate(function)) = linked { function } else { *target as u64 }))
+                match self.facts.relocated.get(&self.address).map(|relocated| relocated.operand) {
+                    Some(Ir::Immediate(function)) => Ok(End::Call(function)),
+                    None if *target != 0 || syntax.has("REL") => Ok(End::Call(*target as u64)),
+                    _ => Err("a call of what is not here"),
+                }
             }
             "CALL" if syntax.has("REL") => self.jump(operands, "CALL"),
             "CALL" if syntax.has("ABS") => match operands {

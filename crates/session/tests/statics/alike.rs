@@ -89,6 +89,48 @@ fn an_access_of_a_block_that_nobody_would_execute_is_checked() {
     assert!(error.message.contains("block (4095,0,0)"), "{}", error.message);
 }
 
+/// Threads copy a word to a shared array where a word of memory says so.
+const COPIES: &str = ".version 7.8 .target sm_80 .address_size 64
+.visible .entry copies(.param .u64 from, .param .u64 sizes) {
+    .reg .u64 %rd<6>;
+    .reg .b32 %r<6>;
+    .shared .align 16 .b8 tile[1024];
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [sizes];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd4, %r1, 16;
+    add.u64 %rd4, %rd4, %rd1;
+    ld.global.u32 %r2, [%rd2];
+    mov.u32 %r3, tile;
+    shl.b32 %r4, %r1, 4;
+    add.u32 %r3, %r3, %r4;
+    cp.async.cg.shared.global [%r3], [%rd4], 16, %r2;
+    cp.async.wait_all;
+    ret;
+}";
+
+#[test]
+fn a_copy_whose_size_is_data_is_executed() {
+    let program = Program::from_ptx("copies", COPIES.to_owned()).expect("the PTX is fine");
+    let launch = "[[launch]]\ngrid = [4096, 1, 1]\nblock = [64, 1, 1]\nargs = [\"u32[256]\", \"u32[1]\"]\n";
+    let launches = Launch::parse_file("launch", launch).expect("the launch is fine");
+    let measured = measured(&program, &launches, Extent::Auto).expect("the launch is allowed");
+    assert_eq!(measured[0].statics, None);
+}
+
+#[test]
+fn an_access_between_two_buffers_is_found_by_a_block_that_is_no_corner() {
+    // The first block is in the first buffer, the last one in the second.
+    let buffers = "\"u32[131000]\", \"u32[262144]\"";
+    let launch = format!("[[launch]]\ngrid = [4096, 1, 1]\nblock = [64, 1, 1]\nargs = [{buffers}]\n");
+    let program =
+        Program::from_ptx("stores", STORES.replace("(.param .u64 to)", "(.param .u64 to, .param .u64 other)"));
+    let program = program.expect("the PTX is fine");
+    let launches = Launch::parse_file("launch", &launch).expect("the launch is fine");
+    let error = measured(&program, &launches, Extent::Auto).expect_err("some blocks are in neither");
+    assert!(error.message.contains("block (20"), "{}", error.message);
+}
+
 #[test]
 fn what_other_launches_may_read_is_computed() {
     let both = stores(4096 * 64, 2).expect("the buffers are large enough");
