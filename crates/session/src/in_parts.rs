@@ -12,9 +12,9 @@ use warplens_trace::{Clusters, Observer as _};
 
 use crate::alike;
 use crate::execution::{Counters, Execution, Extent};
-use crate::measure::{Alike, Observed, Watched, observed};
 use crate::progress::Progress;
 use crate::trace::{self, Cost};
+use crate::watched::{Alike, Observed, Watched, observed};
 use warplens_base::error::Result;
 
 /// Such a part is this share of that work.

@@ -36,6 +36,7 @@ pub mod toolchain;
 mod trace;
 pub mod trail;
 pub mod transfer;
+mod watched;
 
 pub use execution::{
     DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, FULL_LIMIT, Output, OutputRequest, RunResult, run,
