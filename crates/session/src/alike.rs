@@ -12,7 +12,6 @@ use warplens_statics::{Counts, Effort, Given};
 use warplens_stats::{Counting, LaunchShape};
 
 use crate::execution::Execution;
-use crate::measurement::Statics;
 use crate::statics;
 use crate::trace::Cost;
 
@@ -47,18 +46,6 @@ pub(crate) fn count(
     let has_atomics = counts.profile.statistics.atomics.as_ref().is_none_or(|atomics| !atomics.lines.is_empty());
     let is_allowed = counts.touched.as_ref().is_some_and(|ranges| execution.has_all(ranges));
     (!has_atomics && is_allowed).then_some(counts)
-}
-
-/// What the counts stand on, where so many CTAs were executed all the same.
-pub(crate) fn statics(counts: &Counts, executed_ctas: u64) -> Statics {
-    Statics {
-        bounds: Vec::new(),
-        used: Vec::new(),
-        unused: Vec::new(),
-        walked_ctas: counts.walked_ctas,
-        walked_instructions: counts.walked_instructions,
-        executed_ctas,
-    }
 }
 
 /// True where every CTA executes as many instructions.

@@ -12,7 +12,7 @@ use warplens_device::{Context, Kernel, MAX_SHARED_BYTES, ModuleHandle};
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_isa::OpaqueType;
-use warplens_stats::{Recorder, Tracer};
+use warplens_stats::{Recorder, Tracer, sector};
 use warplens_trace::Observer;
 
 use crate::generation::{Differing, Generation};
@@ -80,9 +80,6 @@ pub const FULL_LIMIT: u64 = 2_000_000_000;
 
 /// Thread instructions that are executed although a few CTAs would tell what all of them do: what they take, nobody notices.
 pub const ALIKE_LIMIT: u64 = 100_000_000;
-
-/// Bytes of a sector of global memory.
-const SECTOR_BYTES: u64 = 32;
 
 /// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
 pub const DEFAULT_BUDGET: u64 = 100_000_000;
@@ -334,7 +331,7 @@ impl<'p> Execution<'p> {
     pub(crate) fn has_all(&self, ranges: &[(u64, u64)]) -> bool {
         ranges.iter().all(|&(first, end)| {
             let piece = self.context.locate(first);
-            piece.is_ok_and(|at| end <= (first - at.offset + at.bytes).next_multiple_of(SECTOR_BYTES))
+            piece.is_ok_and(|at| end <= (first - at.offset + at.bytes).next_multiple_of(sector::BYTES))
         })
     }
 

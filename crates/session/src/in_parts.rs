@@ -73,11 +73,11 @@ impl<'r, 'p> InParts<'r, 'p> {
         let is_part = part.is_some();
         let ctas: Vec<u32> = match part {
             Some(part) => {
-                part.into_iter().flat_map(|cluster| self.clusters.members(cluster)).map(|cta| cta.0).collect()
+                let members = part.into_iter().flat_map(|cluster| self.clusters.members(cluster));
+                self.clusters.whole(members.map(|cta| cta.0))
             }
             None => (0..watched.n_ctas).collect(),
         };
-        let ctas = self.clusters.whole(ctas);
         let request = watched.need.as_mut().map(|need| need.request(Some(cost))).unwrap_or_default();
         let more = trace::lacking(&request, &ctas);
         let mut all = watched.recorder(ctas.iter().copied());
@@ -90,7 +90,7 @@ impl<'r, 'p> InParts<'r, 'p> {
             _ if is_part && self.parts.exchange_data() => self.run(neighbours(watched.shape.grid))?,
             _ => {}
         }
-        Ok(Observed { race: self.race, ..observed((recorder, tracer), None) })
+        Ok(observed((recorder, tracer), self.race))
     }
 
     /// Executes those CTAs that tell whether accesses are allowed, whether CTAs race, and what a trace needs; the counts are
@@ -118,7 +118,7 @@ impl<'r, 'p> InParts<'r, 'p> {
             self.rest(watched.n_ctas)?;
         }
         let alike = Some(Alike { counts, n_executed: self.executed.len() as u64 });
-        Ok(Observed { race: self.race, alike, ..observed((first, tracer), None) })
+        Ok(Observed { alike, ..observed((first, tracer), self.race) })
     }
 
     /// Those of some CTAs that are to be executed now.

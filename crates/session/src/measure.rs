@@ -9,7 +9,6 @@ use warplens_sim::traces::Traces;
 use warplens_stats::{Counting, FinishOptions, LaunchShape};
 use warplens_trace::Clusters;
 
-use crate::alike;
 use crate::execution::{self, Execution, ExecutionOptions, Extent, check_listed, chosen};
 use crate::in_parts::{InParts, without};
 use crate::machines::ComputeCapability;
@@ -128,14 +127,13 @@ pub fn one(
         }
         extent => first_and_others(execution, number, &prepared, &mut watched, &extent, progress)?,
     };
-    let alike = alike.filter(|_| race.is_none());
     let traced_for = &execution.options().traced_for;
     let traced = tracing.zip(watched.need.as_ref()).map(|(tracer, need)| {
         let executions = alike.as_ref().map_or_else(|| recorder.executions(), |of| of.counts.executions.clone());
         trace::finish(tracer, executions, need, (&program.module, kernel), registers, traced_for)
     });
     let global_bytes = Some(execution.global_bytes());
-    let statics = alike.as_ref().map(|of| alike::statics(&of.counts, of.n_executed));
+    let statics = alike.as_ref().map(|of| statics::basis(&of.counts, of.n_executed));
     let (listing, mut profile) = match alike {
         Some(of) => (of.counts.listing, of.counts.profile),
         None => (recorder.listing(counting), recorder.finish(FinishOptions { counting, global_bytes })),

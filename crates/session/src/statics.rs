@@ -66,6 +66,7 @@ fn one(
     let wanted = Wanted { given, counting, cta_budget, effort: Effort::Bounded };
     let counts = walk(execution, (number, &prepared), (kernel, shape), wanted);
     let counts = counts.map_err(|refusal| error(program, kernel, &refusal))?;
+    let basis = basis(&counts, 0);
     let mut profile = counts.profile;
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     Ok(Measurement {
@@ -81,15 +82,20 @@ fn one(
         code: Some(program.code(kernel)),
         archived: None,
         elsewhere: Vec::new(),
-        statics: Some(Statics {
-            bounds: counts.bounds,
-            used: counts.used,
-            unused: counts.unused,
-            walked_ctas: counts.walked_ctas,
-            walked_instructions: counts.walked_instructions,
-            executed_ctas: 0,
-        }),
+        statics: Some(basis),
     })
+}
+
+/// What counts stand on, where so many CTAs were executed all the same.
+pub(crate) fn basis(counts: &Counts, executed_ctas: u64) -> Statics {
+    Statics {
+        bounds: counts.bounds.clone(),
+        used: counts.used.clone(),
+        unused: counts.unused.clone(),
+        walked_ctas: counts.walked_ctas,
+        walked_instructions: counts.walked_instructions,
+        executed_ctas,
+    }
 }
 
 /// How a launch is to be walked.
