@@ -22,6 +22,8 @@ import tempfile
 from nvrtc_library import Nvrtc, plain
 
 HERE = pathlib.Path(__file__).resolve().parent
+# The calibration takes kernels of both folders.
+INCLUDED = [f"-I{HERE / folder}" for folder in ("calibration", "microbenchmarks")]
 
 
 def main():
@@ -29,12 +31,12 @@ def main():
     old, new = (Nvrtc(pathlib.Path(folder, "nvidia/cuda_nvrtc/lib")) for folder in libraries)
     kernels = [
         # The tutorial shows the lines of these.
-        (new, "sgemm/sgemm.cu", "sm_86", ["--generate-line-info"]),
-        (old, "textbook/textbook.cu", "sm_35", []),
-        (old, "calibration/physical.cu", "sm_35", []),
+        (new, "sgemm/sgemm.cu", "sm_86", ["--std=c++14", "--generate-line-info"]),
+        (old, "textbook/textbook.cu", "sm_35", ["--std=c++14"]),
+        (old, "calibration/kernels.cu", "sm_35", ["--std=c++17", *INCLUDED]),
     ]
     for compiler, source, target, options in kernels:
-        write(source, f"{target}.ptx", compiler.ptx(HERE / source, target, "--std=c++14", *options))
+        write(source, f"{target}.ptx", compiler.ptx(HERE / source, target, *options))
     with tempfile.NamedTemporaryFile(suffix=".ptx") as out:
         source = HERE / "sgemm/sgemm.cu"
         subprocess.run([nvcc, "-std=c++14", "-arch=sm_86", "-lineinfo", "-ptx", source, "-o", out.name], check=True)

@@ -1,11 +1,9 @@
 // Micro-benchmarks of single parameters of a GPU. Chains make a warp wait for one result after the other; streams keep a
 // unit busy with work that does not wait. Instructions stand in assembly, so that no compiler removes or merges them.
 //
-// `validation/regenerate.py` makes sm_35.ptx of it.
+// `validation/regenerate.py` makes sm_35.ptx of it, by way of kernels.cu.
 
-#define TIMES4(x) x x x x
-#define TIMES16(x) TIMES4(TIMES4(x))
-#define TIMES64(x) TIMES4(TIMES16(x))
+#include "common.h"
 
 // A chain of 64 instructions per round: each reads what the one before has written.
 #define CHAIN(NAME, TYPE, CONSTRAINT, INSTRUCTION)                                               \

@@ -8,7 +8,7 @@
 #include "common.h"
 
 // The register operand comes from memory, so that no compiler knows it.
-#define PAIR(NAME, TYPE, C, REG, EXTRA)                                                               \
+#define PAIR(NAME, TYPE, C, EXTRA)                                                                    \
     KERNEL NAME(u64 *out, const TYPE *values, TYPE start, unsigned identity, int rounds)              \
     {                                                                                                 \
         unsigned value;                                                                               \
@@ -18,20 +18,20 @@
         u64 begin = now();                                                                            \
         ROUNDS                                                                                        \
         {                                                                                             \
-            TIMES16(asm volatile("{ .reg " REG " x; prmt.b32 %0, %0, %2, %3; mov.b32 x, %0; " EXTRA " mov.b32 %0, x; }" \
+            TIMES16(asm volatile("prmt.b32 %0, %0, %2, %3; " EXTRA                                    \
                                  : "+r"(value) : C(with), "r"(order), "r"(identity));)                \
         }                                                                                             \
         tell(out, now() - begin, value);                                                              \
     }
 
-#define INT(NAME, EXTRA) PAIR(NAME, int, "r", ".b32", EXTRA)
-#define FLOAT(NAME, EXTRA) PAIR(NAME, float, "f", ".f32", EXTRA)
+#define INT(NAME, EXTRA) PAIR(NAME, int, "r", EXTRA)
+#define FLOAT(NAME, EXTRA) PAIR(NAME, float, "f", EXTRA)
 #define INTS(NAME, INSTRUCTION)                               \
-    INT(NAME##_int_constant, INSTRUCTION " x, x, 11;")        \
-    INT(NAME##_int_register, INSTRUCTION " x, x, %1;")
+    INT(NAME##_int_constant, INSTRUCTION " %0, %0, 11;")        \
+    INT(NAME##_int_register, INSTRUCTION " %0, %0, %1;")
 #define FLOATS(NAME, INSTRUCTION)                                       \
-    FLOAT(NAME##_float_constant, INSTRUCTION " x, x, 0f3F800002;")      \
-    FLOAT(NAME##_float_register, INSTRUCTION " x, x, %1;")
+    FLOAT(NAME##_float_constant, INSTRUCTION " %0, %0, 0f3F800002;")      \
+    FLOAT(NAME##_float_register, INSTRUCTION " %0, %0, %1;")
 
 INT(without_int, "")
 FLOAT(without_float, "")
@@ -39,23 +39,23 @@ FLOAT(without_float, "")
 INTS(add, "add.s32")
 INTS(sub, "sub.s32")
 INTS(mul, "mul.lo.s32")
-INT(div_int_constant, "div.s32 x, x, 11;")
-INT(div_int_register, "div.s32 x, %1, x;")
+INT(div_int_constant, "div.s32 %0, %0, 11;")
+INT(div_int_register, "div.s32 %0, %1, %0;")
 INTS(min, "min.s32")
 INTS(max, "max.s32")
 INTS(and, "and.b32")
 INTS(or, "or.b32")
 INTS(xor, "xor.b32")
-INT(neg_int, "neg.s32 x, x;")
-INT(not_int, "not.b32 x, x;")
+INT(neg_int, "neg.s32 %0, %0;")
+INT(not_int, "not.b32 %0, %0;")
 FLOATS(add, "add.rn.f32")
 FLOATS(sub, "sub.rn.f32")
 FLOATS(mul, "mul.rn.f32")
-FLOAT(div_float_constant, "div.rn.f32 x, x, 0f3F800002;")
-FLOAT(div_float_register, "div.rn.f32 x, %1, x;")
+FLOAT(div_float_constant, "div.rn.f32 %0, %0, 0f3F800002;")
+FLOAT(div_float_register, "div.rn.f32 %0, %1, %0;")
 FLOATS(min, "min.f32")
 FLOATS(max, "max.f32")
-FLOAT(neg_float, "neg.f32 x, x;")
+FLOAT(neg_float, "neg.f32 %0, %0;")
 
 // Loads and stores of eight bytes for each thread, which hold their own address.
 #define MEMORY(NAME, INSTRUCTION)                                                                   \

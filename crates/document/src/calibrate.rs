@@ -21,6 +21,9 @@ pub struct Calibrate {
     pub fitted: Vec<FittedParameter>,
     /// Parameters that were measured and stay as they were.
     pub left: Vec<LeftParameter>,
+    /// How far off the closed models are for launches that their parameters were not fitted to.
+    #[serde(default)]
+    pub repredicted: Vec<RepredictedGroup>,
 }
 
 impl Identified for Calibrate {
@@ -49,6 +52,12 @@ pub struct FittedParameter {
     pub residual: Number,
     /// Percent by which the times change for a percent of the value.
     pub elasticity: Number,
+    /// The first value that gives the very same times, where several do.
+    #[serde(default)]
+    pub same_low: Option<Number>,
+    /// The last one.
+    #[serde(default)]
+    pub same_high: Option<Number>,
     /// The value that is to be found, where the times are of a virtual GPU; else null.
     pub wanted: Option<Number>,
 }
@@ -61,4 +70,24 @@ pub struct LeftParameter {
     pub parameter: String,
     /// Why.
     pub reason: String,
+}
+
+/// Launches that parameters of a closed model were not fitted to, beside what it says of them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RepredictedGroup {
+    /// What the launches were measured for, as `class` of their table.
+    pub class: String,
+    /// The model.
+    pub model: String,
+    /// Launches that the parameters were fitted to.
+    pub training: u64,
+    /// Mean of the absolute relative errors of those.
+    pub training_error: Number,
+    /// Launches that were held out.
+    pub held_out: u64,
+    /// Mean of the absolute relative errors of those.
+    pub held_out_error: Number,
+    /// The largest of them.
+    pub worst_error: Number,
 }

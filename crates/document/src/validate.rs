@@ -29,6 +29,9 @@ pub struct Validate {
     /// In which range around a prediction measured times lie, by class of answers.
     #[serde(default)]
     pub ranges: Vec<ErrorRange>,
+    /// What was counted beside the counters of a profiler.
+    #[serde(default)]
+    pub counts: Vec<CounterGroup>,
     /// Where errors are greater than those of a baseline; empty without one.
     #[serde(default)]
     pub worse_than_baseline: Vec<WorseGroup>,
@@ -205,4 +208,26 @@ pub struct NotPredicted {
     pub line: Option<u64>,
     /// Why.
     pub reason: String,
+}
+
+/// Counters of rows that belong together. An error is the count here over the profiler's, less 1.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CounterGroup {
+    /// Label of the GPU.
+    pub gpu: String,
+    /// What the rows have in common.
+    pub class: Option<String>,
+    /// Name of the counter.
+    pub counter: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Mean of the absolute errors.
+    pub mean_error_share: Number,
+    /// Mean of the errors: above 0 where too much is counted.
+    pub bias_share: Number,
+    /// The largest error.
+    pub worst_error_share: Number,
+    /// The kernel that has it.
+    pub worst_kernel: String,
 }

@@ -6,6 +6,7 @@
 use crate::key::{Key, Scaling};
 use crate::machine::Machine;
 use crate::reader::{Missing, Reader};
+use crate::value::Basis;
 
 /// A way to compute one missing value.
 pub(crate) struct Rule {
@@ -32,6 +33,15 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::LinkBandwidth => link_bandwidth(machine),
         key if key.group() == "luo_suda" => same_chip(machine, key),
         key => crate::pipeline::rule(machine, key),
+    }
+}
+
+/// What a value that a rule gives rests on: of a value that was fitted to the timing simulation still that.
+pub(crate) fn basis(machine: &Machine, key: Key) -> Basis {
+    let of_sibling = nearest(machine, [key]).and_then(|(sibling, _)| sibling.fact(key)).map(|fact| fact.basis);
+    match of_sibling {
+        Some(Basis::Simulated) if key.group() == "luo_suda" => Basis::Simulated,
+        _ => Basis::Inferred,
     }
 }
 
@@ -149,8 +159,10 @@ fn link_bandwidth(machine: &Machine) -> Option<Rule> {
 
 fn same_chip(machine: &Machine, key: Key) -> Option<Rule> {
     let (sibling, [value]) = nearest(machine, [key])?;
+    let fact = sibling.fact(key).filter(|fact| fact.basis == Basis::Simulated);
+    let source = fact.map_or_else(String::new, |fact| format!(" ({})", fact.source));
     (sibling.chip.is_some() && sibling.chip == machine.chip).then(|| Rule {
-        name: format!("the value of {}, which has the same chip", sibling.name),
+        name: format!("the value of {}, which has the same chip{source}", sibling.name),
         apply: Box::new(move |_| Ok(value)),
     })
 }

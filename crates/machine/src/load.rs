@@ -134,6 +134,7 @@ fn merge(
         cc,
         chip: header.chip.or(inherited.and_then(|parent| parent.chip.clone())),
         year: header.year.or(inherited.and_then(|parent| parent.year)),
+        lineage: inherited.map_or_else(Vec::new, |parent| [&[parent.id.clone()], &parent.lineage[..]].concat()),
         aliases: header.aliases,
         facts: parent.map_or_else(BTreeMap::new, |parent| parent.facts),
         siblings: Vec::new(),
@@ -294,7 +295,7 @@ impl<'t> File<'t> {
         let basis = value.get_ref().as_str().and_then(Basis::from_name);
         // A file states facts: what was asked for or supposed is none.
         let basis = basis.filter(|basis| !matches!(basis, Basis::Given | Basis::WhatIf));
-        self.expect(value, "one of vendor, measured, fitted, compiler, simulator, recalled, inferred", basis)
+        self.expect(value, "one of vendor, measured, fitted, compiler, simulator, simulated, recalled, inferred", basis)
     }
 
     /// The source in words: a tag stands for its description.

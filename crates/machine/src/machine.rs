@@ -57,6 +57,8 @@ pub struct Machine {
     pub chip: Option<String>,
     /// The year in which the board was announced.
     pub year: Option<u16>,
+    /// Identifiers of what the description inherits from, the nearest first.
+    pub lineage: Vec<String>,
     /// Other names that select this machine.
     pub aliases: Vec<String>,
     /// What is stated, own and inherited.

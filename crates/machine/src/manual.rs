@@ -54,6 +54,7 @@ What no rule gives is missing, and a model that needs it refuses with its name.
 | fitted | the value that fits a model to measurements |
 | compiler | what the vendor's compiler assumes |
 | simulator | parameter of a published simulator or model |
+| simulated | the value that fits a model to times of this program's own timing simulation, not of a GPU |
 | recalled | quoted from memory of a document: check it before citing |
 | inferred | derived from other values |
 | given | asked for by the user |

@@ -62,6 +62,11 @@ pub struct Reader<'m> {
     readings: Readings,
 }
 
+/// A value that nobody stated or measured, in a machine file or not.
+const fn is_no_fact(basis: Basis) -> bool {
+    matches!(basis, Basis::Inferred | Basis::Simulated)
+}
+
 impl<'m> Reader<'m> {
     /// A reader that has read nothing yet.
     pub fn new(machine: &'m Machine, strictness: Strictness) -> Self {
@@ -177,8 +182,9 @@ impl<'m> Reader<'m> {
     fn stated(&self, key: Key) -> Result<Option<&'m Fact>, Missing> {
         let fact = self.machine.fact(key);
         match fact {
-            Some(fact) if fact.basis == Basis::Inferred && self.strictness == Strictness::Strict => {
-                Err(self.missing(key, format!("its value is inferred ({}), which strict mode refuses", fact.source)))
+            Some(fact) if self.strictness == Strictness::Strict && is_no_fact(fact.basis) => {
+                Err(self
+                    .missing(key, format!("its value is {} ({}), which strict mode refuses", fact.basis, fact.source)))
             }
             _ => Ok(fact),
         }
@@ -196,8 +202,11 @@ impl<'m> Reader<'m> {
     }
 
     fn assume_if_inferred(&mut self, key: Key, fact: &Fact) {
-        if fact.basis == Basis::Inferred {
-            self.assume(format!("{key}: {}", fact.source));
+        match fact.basis {
+            Basis::Inferred => self.assume(format!("{key}: {}", fact.source)),
+            // What one calibration found is said once.
+            Basis::Simulated => self.assume(format!("{}: {}", key.group(), fact.source)),
+            _ => {}
         }
     }
 
@@ -211,8 +220,12 @@ impl<'m> Reader<'m> {
             );
         }
         let number = (rule.apply)(self)?;
-        self.assume(format!("{key}: {}", rule.name));
-        self.record_number(key, number, Basis::Inferred, &rule.name)
+        let basis = derive::basis(self.machine, key);
+        match basis {
+            Basis::Simulated => self.assume(format!("{}: {}", key.group(), rule.name)),
+            _ => self.assume(format!("{key}: {}", rule.name)),
+        }
+        self.record_number(key, number, basis, &rule.name)
     }
 
     /// Records a canonical number and returns it in the unit in which models read it.

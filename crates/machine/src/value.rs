@@ -16,6 +16,8 @@ pub enum Basis {
     Compiler,
     /// A parameter of a published simulator or model.
     Simulator,
+    /// The value that fits a model to times of this program's own timing simulation, not of a GPU.
+    Simulated,
     /// Quoted from memory of a document: check it before citing.
     Recalled,
     /// Derived from other values.
@@ -34,6 +36,7 @@ impl Basis {
         Basis::Fitted,
         Basis::Compiler,
         Basis::Simulator,
+        Basis::Simulated,
         Basis::Recalled,
         Basis::Inferred,
         Basis::Given,
@@ -48,6 +51,7 @@ impl Basis {
             Basis::Fitted => "fitted",
             Basis::Compiler => "compiler",
             Basis::Simulator => "simulator",
+            Basis::Simulated => "simulated",
             Basis::Recalled => "recalled",
             Basis::Inferred => "inferred",
             Basis::Given => "given",

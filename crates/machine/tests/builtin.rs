@@ -240,8 +240,8 @@ fn what_no_rule_gives_is_refused_by_name() {
         Reader::new(&machine, Strictness::AllowInferred).need(key).expect_err("no rule").to_string()
     };
     assert_eq!(
-        refuse("a100-80", Key::LuoSudaA),
-        "a100-80 has no value for luo_suda.a: the MPD/CPD model is not calibrated for this chip"
+        refuse("gtx480", Key::LuoSudaA),
+        "gtx480 has no value for luo_suda.a: the MPD/CPD model is not calibrated for this chip"
     );
     assert_eq!(
         refuse("sm_90", Key::DramLatency),

@@ -122,7 +122,7 @@ fn errors_point_at_the_place() {
         ),
         (
             "cc = \"9.0\"\n[sm]\nsource = \"x\"\nbasis = \"guessed\"\ncount = 3\n",
-            "4:9 M002 expected one of vendor, measured, fitted, compiler, simulator, recalled, inferred",
+            "4:9 M002 expected one of vendor, measured, fitted, compiler, simulator, simulated, recalled, inferred",
         ),
         ("cc = \"9.0\"\n[sm]\nsource = \"x\"\ncount = 3\n", "4:9 M006 `sm.count` has no basis"),
         ("cc = \"9.0\"\n[sm]\nbasis = \"vendor\"\ncount = 3\n", "4:9 M006 `sm.count` has no source"),

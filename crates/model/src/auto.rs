@@ -7,7 +7,7 @@
 //! [`Model::rank_reason`] says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
-use warplens_machine::Machine;
+use warplens_machine::{Basis, Machine};
 
 use crate::assumption::AssumptionId;
 use crate::speed_of_light::SpeedOfLight;
@@ -102,7 +102,7 @@ impl Answers {
     pub fn chosen(&self) -> (ModelId, &Result<Prediction, Refusal>) {
         let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
         let mut by_preference = PREFERENCE.iter().filter_map(of);
-        let answered = by_preference.clone().find(|(_, answer)| answer.is_ok());
+        let answered = by_preference.clone().find(|(_, answer)| answer.as_ref().is_ok_and(says_something_of_its_own));
         let refused = by_preference.clone().find(|(_, answer)| answer.as_ref().is_err_and(lacks_more_than_a_trace));
         let chosen = answered.or(refused).or_else(|| by_preference.next());
         let (model, answer) = chosen.expect("every preferred model is asked");
@@ -122,7 +122,13 @@ impl Answers {
         let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
         for (other, answer) in PREFERENCE.iter().filter_map(of) {
             match answer {
-                Ok(_) if *other != model => selection.answered.push(*other),
+                Ok(prediction) if *other != model && says_something_of_its_own(prediction) => {
+                    selection.answered.push(*other);
+                }
+                Ok(prediction) if !says_something_of_its_own(prediction) => {
+                    let reason = "its values were fitted to the timing simulation, so that it says nothing of its own";
+                    selection.refused.push((*other, Refusal::impossible(reason)));
+                }
                 Ok(_) => {}
                 Err(refusal) => selection.refused.push((*other, refusal.clone())),
             }
@@ -141,6 +147,7 @@ pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refus
     let mut refusals = Vec::new();
     for model in PREFERENCE {
         match model.model().predict(input, machine) {
+            Ok(prediction) if !says_something_of_its_own(&prediction) => {}
             Ok(mut prediction) => {
                 note_below(&mut prediction, SpeedOfLight.predict(input, machine).ok().as_ref());
                 return Ok(prediction);
@@ -180,9 +187,17 @@ pub struct Band {
     pub n_models: usize,
 }
 
-/// The spread of predictions; none without any. A model that `auto` never takes is no part of it.
+/// A model whose parameters were fitted to the timing simulation repeats what that says.
+fn says_something_of_its_own(prediction: &Prediction) -> bool {
+    prediction.parameters.iter().all(|read| read.basis != Basis::Simulated)
+}
+
+/// The spread of predictions; none without any. A model that `auto` never takes is no part of it, nor one that was fitted to
+/// the timing simulation.
 pub fn band<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> Option<Band> {
-    let candidates = predictions.into_iter().filter(|prediction| PREFERENCE.contains(&prediction.model));
+    let is_part =
+        |prediction: &&Prediction| PREFERENCE.contains(&prediction.model) && says_something_of_its_own(prediction);
+    let candidates = predictions.into_iter().filter(is_part);
     candidates.map(Prediction::seconds).fold(None, |band, time| {
         let Some(Band { low, high, n_models }) = band else {
             return Some(Band { low: time, high: time, n_models: 1 });

@@ -1,27 +1,35 @@
 //! The parameters of a GPU out of measured times of micro-benchmarks.
 //!
-//! Each step measures launches whose time one parameter decides, and takes the value with which the timing simulation
+//! Physical parameters come first. Each step measures launches whose time one parameter decides, and takes the value with which the timing simulation
 //! comes nearest to the measured times: the sum of the squared logarithms of predicted over measured time is least. Steps
 //! are in an order in which each needs little but what was fitted before, so that every fit is one of a single number; that
 //! is how the papers tune their models too. Where the times hardly depend on the parameter, it is left as it was and called
 //! so.
+//!
+//! Parameters of the closed models follow ([`effective`]), by the micro-benchmarks of their papers.
 
+pub mod effective;
 mod fit;
+mod machine_file;
 mod quantum;
+mod spread;
 pub mod steps;
+mod table;
 pub mod virtual_gpu;
 
-use std::path::Path;
+use std::sync::Arc;
 
 use warplens_base::error::{Error, Result};
-use warplens_launch::Launch;
-use warplens_session::machines::{Basis, Machine};
+use warplens_launch::{Launch, Number, Value};
+use warplens_session::machines::{Key, Machine};
 use warplens_session::{ExecutionOptions, Program, Progress};
 
-use crate::measured;
+use effective::Group;
 use fit::Problem;
-pub use fit::{Fitted, Left};
+pub use fit::{Fitted, Left, Row};
+use machine_file::Inherited;
 use steps::{Point, Shape, Step};
+pub use table::{plan_table, read};
 
 /// The micro-benchmarks.
 const KERNELS: (&str, &str) = ("validation/calibration/sm_35.ptx", include_str!("../validation/calibration/sm_35.ptx"));
@@ -32,54 +40,105 @@ pub fn program() -> Program {
     Program::from_ptx(name, ptx.to_owned()).expect("the kernels are the project's own")
 }
 
-/// A launch with its time.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Timed {
-    /// The step that it belongs to.
-    pub step: &'static Step,
-    /// The launch.
-    pub launch: Launch,
-    /// Microseconds.
-    pub us: f64,
+/// What a launch is measured for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Part {
+    /// A physical parameter.
+    Step(&'static Step),
+    /// Parameters of a closed model.
+    Group(&'static Group),
 }
 
-/// The launches that a GPU is measured with, by step.
-pub fn plan(machine: &Machine) -> Result<Vec<(&'static Step, Vec<Point>)>> {
-    let shape = Shape::of(machine).map_err(|missing| Error::input(format!("{}: {missing}", machine.id)))?;
-    Ok(steps::STEPS.iter().filter(|step| (step.applies)(&shape)).map(|step| (step, (step.points)(&shape))).collect())
-}
-
-/// The launches as a table without times: one to be filled in where the GPU is.
-pub fn plan_table(machine: &Machine) -> Result<String> {
-    let mut text = String::from("gpu,class,kernel,grid,block,args,measured_us\n");
-    for (step, points) in plan(machine)? {
-        for Point { kernel, grid, block, arguments } in points {
-            let arguments = arguments.join(";");
-            text += &format!("{},{},{kernel},{grid},{block},{arguments},\n", machine.id, step.name());
+impl Part {
+    /// Its name, in tables of measured times.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Step(step) => step.name(),
+            Self::Group(group) => group.name,
         }
     }
-    Ok(text)
+
+    /// The part of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Step::named(name).map(Self::Step).or_else(|| Group::named(name).map(Self::Group))
+    }
+
+    /// Its parameters.
+    pub const fn keys(self) -> &'static [Key] {
+        match self {
+            Self::Step(step) => std::slice::from_ref(&step.key),
+            Self::Group(group) => group.keys,
+        }
+    }
+
+    /// Every part, in the order in which they are fitted.
+    pub fn all() -> impl Iterator<Item = Self> {
+        steps::STEPS.iter().map(Self::Step).chain(effective::GROUPS.iter().map(Self::Group))
+    }
 }
 
-/// A table with measured times, as [`plan_table`] writes it but for the times.
-pub fn read(name: &str, text: &str, machine: &Machine) -> Result<Vec<Timed>> {
-    let rows = measured::parse(name, text, Path::new(""))?;
-    let timed = |row: &measured::Row| {
-        let fail = |what: String| Error::input(format!("{}: {what}", row.place()));
-        let class = row.class.as_deref().ok_or_else(|| fail("no `class`, which names the parameter".into()))?;
-        let step = Step::named(class).ok_or_else(|| {
-            let names: Vec<&str> = steps::STEPS.iter().map(Step::name).collect();
-            let error = fail(format!("`class` is `{class}`, which is no parameter that is calibrated"));
-            error.with_help(format!("the parameters are {}", names.join(", ")))
-        })?;
-        let launch = row.launch.clone().ok_or_else(|| fail("no launch".into()))?;
-        Ok(Timed { step, launch, us: row.measured_us })
-    };
-    let of_gpu: Vec<&measured::Row> = rows.iter().filter(|row| row.gpu == machine.id).collect();
-    if of_gpu.is_empty() {
-        return Err(Error::input(format!("{name}: no row is of `{}`", machine.id)));
+/// Parts that somebody asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wanted(Vec<String>);
+
+impl Wanted {
+    /// By names of parts, of parameters or of groups of these (`luo_suda`), or of models; all where there are none.
+    pub fn parse(names: &[String]) -> Result<Self> {
+        let wanted = Self(names.to_vec());
+        let unknown = names.iter().find(|name| !Part::all().any(|part| is_named(part, name)));
+        match unknown {
+            Some(name) => {
+                let parts: Vec<&str> = Part::all().map(Part::name).collect();
+                let error = Error::usage(format!("`{name}` is nothing that is calibrated"));
+                Err(error.with_help(format!("there are {}", parts.join(", "))))
+            }
+            None => Ok(wanted),
+        }
     }
-    of_gpu.into_iter().map(timed).collect()
+
+    /// Whether a part is among them.
+    pub fn has(&self, part: Part) -> bool {
+        self.0.is_empty() || self.0.iter().any(|name| is_named(part, name))
+    }
+}
+
+fn is_named(part: Part, name: &str) -> bool {
+    let is_of_model = matches!(part, Part::Group(group) if group.model.name() == name);
+    let is_key = |key: &Key| key.name() == name || key.group() == name;
+    is_of_model || part.name() == name || part.keys().iter().any(is_key)
+}
+
+/// A launch with its time.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// What it was measured for.
+    pub part: Part,
+    /// The launch.
+    pub launch: Launch,
+    /// The kernels, where they are not the project's own.
+    pub program: Option<Arc<Program>>,
+    /// Microseconds.
+    pub us: f64,
+    /// They are those between two reads of the clock in the kernel, around its rounds.
+    pub is_of_clock: bool,
+    /// Nothing is fitted to it.
+    pub is_held_out: bool,
+}
+
+/// The launches that a GPU is measured with, by part.
+pub fn plan(machine: &Machine) -> Result<Vec<(Part, Vec<Point>)>> {
+    let shape = Shape::of(machine).map_err(|missing| Error::input(format!("{}: {missing}", machine.id)))?;
+    let points = |part: Part| match part {
+        Part::Step(step) => (step.applies)(&shape).then(|| (step.points)(&shape)),
+        Part::Group(group) => (group.applies)(&shape).then(|| (group.points)(&shape)),
+    };
+    Ok(Part::all().filter_map(|part| Some((part, points(part)?))).collect())
+}
+
+/// Whether a launch of a part is held out, unless a table says so itself: of a closed model that is fitted to times every
+/// other one.
+fn is_held_out(part: Part, number: usize) -> bool {
+    matches!(part, Part::Group(group) if group.how == effective::How::Nearest) && number % 2 == 1
 }
 
 /// What was found.
@@ -91,25 +150,55 @@ pub struct Calibration {
     pub fitted: Vec<Fitted>,
     /// What was measured and could not be fitted.
     pub left: Vec<Left>,
+    /// Every launch that was measured beside what the fit says of it.
+    pub rows: Vec<(Part, Vec<Row>)>,
+    /// What a machine file of it inherits.
+    inherited: Inherited,
+}
+
+/// How far off the model is for launches that its parameters were not fitted to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repredicted {
+    /// The parameters.
+    pub group: &'static Group,
+    /// Launches that they were fitted to.
+    pub n_training: usize,
+    /// Mean of the absolute relative errors of those.
+    pub training_error: f64,
+    /// Launches that were held out.
+    pub n_held_out: usize,
+    /// Mean of the absolute relative errors of those.
+    pub held_out_error: f64,
+    /// The largest of them.
+    pub worst_error: f64,
+}
+
+impl Repredicted {
+    fn new(group: &'static Group, rows: &[Row]) -> Option<Self> {
+        let errors = |is_held_out: bool| -> Vec<f64> {
+            rows.iter().filter(|row| row.is_held_out == is_held_out).map(|row| row.error().abs()).collect()
+        };
+        let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+        let (training, held_out) = (errors(false), errors(true));
+        (!training.is_empty() && !held_out.is_empty()).then(|| Self {
+            group,
+            n_training: training.len(),
+            training_error: mean(&training),
+            n_held_out: held_out.len(),
+            held_out_error: mean(&held_out),
+            worst_error: held_out.iter().copied().fold(0.0, f64::max),
+        })
+    }
 }
 
 impl Calibration {
-    /// As a machine file that inherits everything else from the GPU that was calibrated.
-    pub fn machine_file(&self, source: &str, basis: Basis) -> String {
-        let board = self.machine.board();
-        let quoted = |text: &str| format!("\"{}\"", text.replace(['\\', '"'], "'"));
-        let mut text = format!("name = {}\n", quoted(&format!("{}, calibrated", self.machine.name)));
-        text += &format!("inherits = {}\n\n[sources]\ncalibration = {}\n", quoted(board), quoted(source));
-        let mut groups: Vec<&str> = self.fitted.iter().map(|of| of.key.group()).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        for group in groups {
-            text += &format!("\n[{group}]\nbasis = \"{}\"\nsource = \"calibration\"\n", basis.name());
-            for of in self.fitted.iter().filter(|of| of.key.group() == group) {
-                text += &of.line();
-            }
-        }
-        text
+    /// How well the closed models predict what was held out.
+    pub fn repredicted(&self) -> Vec<Repredicted> {
+        let of = |(part, rows): &(Part, Vec<Row>)| match part {
+            Part::Group(group) => Repredicted::new(group, rows),
+            Part::Step(_) => None,
+        };
+        self.rows.iter().filter_map(of).collect()
     }
 }
 
@@ -128,18 +217,70 @@ pub fn calibrate(
     execution: &ExecutionOptions,
     progress: &Progress,
 ) -> Result<Calibration> {
-    let program = program();
-    let mut problems: Vec<Problem> = Vec::new();
-    for step in steps::STEPS {
-        let of_step = || timed.iter().filter(|of| of.step == step);
-        let launches: Vec<Launch> = of_step().map(|of| of.launch.clone()).collect();
-        if launches.is_empty() {
+    let mut calibration = Calibration {
+        machine: machine.clone(),
+        fitted: Vec::new(),
+        left: Vec::new(),
+        rows: Vec::new(),
+        inherited: Inherited::of(machine),
+    };
+    physical(&mut calibration, timed, execution, progress)?;
+    for group in effective::GROUPS {
+        let of_group: Vec<&Timed> = timed.iter().filter(|of| of.part == Part::Group(group)).collect();
+        if of_group.is_empty() {
             continue;
         }
-        let measurements = fit::executed(&program, &launches, machine, execution, progress)?;
-        problems.push(Problem::new(step, measurements, of_step().map(|of| of.us).collect()));
+        let cases = cases(&calibration.machine, &of_group, execution, progress)?;
+        let found = effective::fit(&mut calibration.machine, group, &cases)?;
+        calibration.fitted.extend(found.fitted);
+        calibration.left.extend(found.left);
+        calibration.rows.push((Part::Group(group), found.rows));
     }
-    let mut machine = machine.clone();
+    Ok(calibration)
+}
+
+/// The launches of a group with what the models need of them, and their times less what an empty kernel takes.
+fn cases(
+    machine: &Machine,
+    timed: &[&Timed],
+    execution: &ExecutionOptions,
+    progress: &Progress,
+) -> Result<Vec<effective::Case>> {
+    let launch_us = effective::launch_us(machine);
+    let mut cases = Vec::new();
+    for (of, observed) in timed.iter().zip(fit::executed(timed, machine, execution, progress)?) {
+        let us = if of.is_of_clock { of.us } else { of.us - launch_us };
+        let kernel = of.launch.kernel.clone().unwrap_or_default();
+        if us <= 0.0 {
+            let error = format!("{kernel}: measured {} us, and an empty kernel takes {launch_us} us", of.us);
+            return Err(Error::input(error));
+        }
+        let rounds = match of.launch.arguments.last().map(|last| &last.argument.value) {
+            Some(Value::Number(Number::Integer(rounds))) => *rounds as f64,
+            _ => 1.0,
+        };
+        cases.push(effective::Case { observed, kernel, rounds, us, is_held_out: of.is_held_out });
+    }
+    Ok(cases)
+}
+
+fn physical(
+    calibration: &mut Calibration,
+    timed: &[Timed],
+    execution: &ExecutionOptions,
+    progress: &Progress,
+) -> Result<()> {
+    let mut problems: Vec<Problem> = Vec::new();
+    for step in steps::STEPS {
+        let of_step: Vec<&Timed> = timed.iter().filter(|of| of.part == Part::Step(step)).collect();
+        if of_step.is_empty() {
+            continue;
+        }
+        let measurements = fit::executed(&of_step, &calibration.machine, execution, progress)?;
+        let names = of_step.iter().map(|of| of.launch.kernel.clone().unwrap_or_default()).collect();
+        problems.push(Problem::new(step, measurements, names, of_step.iter().map(|of| of.us).collect()));
+    }
+    let machine = &mut calibration.machine;
     let mut reach = FIRST_REACH;
     let mut results: Vec<std::result::Result<Fitted, Left>> = Vec::new();
     for _ in 0..MOST_SWEEPS {
@@ -147,7 +288,7 @@ pub fn calibrate(
         results.clear();
         for problem in &mut problems {
             let before = machine.canonical(problem.step.key).ok();
-            results.push(fit::one(&mut machine, problem, reach)?);
+            results.push(fit::one(machine, problem, reach)?);
             let after = machine.canonical(problem.step.key).ok();
             change = change.max(before.zip(after).map_or(0.0, |(before, after)| (after / before).ln().abs()));
         }
@@ -156,12 +297,12 @@ pub fn calibrate(
         }
         reach = LATER_REACH;
     }
-    let mut calibration = Calibration { machine, fitted: Vec::new(), left: Vec::new() };
     for result in results {
         match result {
             Ok(fitted) => calibration.fitted.push(fitted),
             Err(left) => calibration.left.push(left),
         }
     }
-    Ok(calibration)
+    calibration.rows.extend(problems.iter().map(|of| (Part::Step(of.step), of.rows(&calibration.machine))));
+    Ok(())
 }

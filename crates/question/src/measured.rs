@@ -2,6 +2,7 @@
 
 pub mod convolution;
 pub mod coulomb;
+pub mod counters;
 mod h200;
 pub mod stream;
 mod table;
@@ -18,6 +19,7 @@ use warplens_session::{
     ExecutionOptions, Extent, Input, Measurement, OutputRequest, Program, Progress, measure, source,
 };
 
+use counters::Counter;
 pub use table::parse;
 pub(crate) use table::{HELP, fields, lines as lines_of, parse_open, quoted};
 
@@ -54,12 +56,18 @@ pub struct Row {
     pub ctas: Option<Range<u32>>,
     /// What the row has in common with others.
     pub class: Option<String>,
+    /// What a calibration finds by it.
+    pub parameter: Option<String>,
+    /// Cycles between two reads of the clock in the kernel.
+    pub clock_cycles: Option<f64>,
     /// Whether models were fitted to it, where the table says so.
     pub set: Option<Set>,
     /// The row, as messages call it, of which it is a change that does the same work.
     pub instead_of: Option<String>,
     /// What of a buffer is kept beside the time, where the row is measured.
     pub read: Option<OutputRequest>,
+    /// What a profiler counted.
+    pub counters: Vec<(Counter, f64)>,
 }
 
 /// Where the kernels of a row are.
@@ -103,6 +111,9 @@ impl Set {
         Self::ALL.into_iter().find(|set| set.name() == text)
     }
 }
+
+/// What a sector counts for.
+const BYTES_PER_SECTOR: f64 = 32.0;
 
 /// A measured table of the project.
 #[derive(Clone, PartialEq, Debug)]

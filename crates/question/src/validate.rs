@@ -4,6 +4,7 @@
 //! or GPUs were fitted stay apart from those to which nothing was. What cannot be predicted is counted with its reason.
 
 pub mod baseline;
+pub mod counts;
 pub mod gains;
 pub mod papers;
 pub mod ranges;
@@ -24,6 +25,7 @@ use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 
 use crate::measured::{self, Row, Set};
 use baseline::Worse;
+use counts::Count;
 use gains::Gain;
 use papers::Papers;
 use ranges::Range;
@@ -76,6 +78,8 @@ pub struct Validation {
     pub groups: Vec<Group>,
     /// Every prediction, in the order of the tables.
     pub pairs: Vec<Pair>,
+    /// What was counted beside the counters of a profiler, in the order of the tables.
+    pub counts: Vec<Count>,
     /// What has no prediction, and why.
     pub not_predicted: Vec<NotPredicted>,
     /// What changes gain, where both rows have a prediction.
@@ -225,8 +229,11 @@ pub fn validate(tables: &[Table], request: &Request, progress: &Progress) -> Res
             line: None,
         }));
     }
-    for (question, answers) in questions.iter().zip(ask_all(&questions, &programs, request, progress)) {
-        for (model, result) in answers? {
+    let mut counts = Vec::new();
+    for (question, told) in questions.iter().zip(ask_all(&questions, &programs, request, progress)) {
+        let told = told?;
+        counts.extend(told.counts);
+        for (model, result) in told.answers {
             match result {
                 Ok(predicted) => pairs.push(question.pair(model.unwrap_or_default(), predicted)),
                 Err(reason) => question.add_to(&mut not_predicted, model, reason),
@@ -235,7 +242,7 @@ pub fn validate(tables: &[Table], request: &Request, progress: &Progress) -> Res
     }
     let tables = tables.iter().map(|table| (table.name.clone(), table.rows.len())).collect();
     let (groups, gains, ranges) = (groups(&pairs), gains::gains(&pairs), ranges::ranges(&pairs));
-    Ok(Validation { tables, n_other_gpus, groups, pairs, not_predicted, gains, ranges, worse: Vec::new() })
+    Ok(Validation { tables, n_other_gpus, groups, pairs, counts, not_predicted, gains, ranges, worse: Vec::new() })
 }
 
 /// A row with its GPU.
@@ -246,6 +253,18 @@ struct Question<'t> {
 
 /// What one model says of a row, or why it does not. No model where none could be asked.
 type Answers = Vec<(Option<String>, std::result::Result<Predicted, String>)>;
+
+/// What is said of a row.
+struct Told {
+    answers: Answers,
+    counts: Vec<Count>,
+}
+
+impl Told {
+    const fn answers(answers: Answers) -> Self {
+        Self { answers, counts: Vec::new() }
+    }
+}
 
 /// A prediction, as far as it matters here.
 struct Predicted {
@@ -375,9 +394,9 @@ fn ask_all(
     programs: &Programs<'_>,
     request: &Request,
     progress: &Progress,
-) -> Vec<Result<Answers>> {
+) -> Vec<Result<Told>> {
     let next = AtomicUsize::new(0);
-    let answers: Mutex<Vec<Option<Result<Answers>>>> = Mutex::new(questions.iter().map(|_| None).collect());
+    let answers: Mutex<Vec<Option<Result<Told>>>> = Mutex::new(questions.iter().map(|_| None).collect());
     let work = || {
         while let Some((number, question)) = questions.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
             let answer = ask(question, programs, request, progress);
@@ -394,14 +413,15 @@ fn ask_all(
     answers.into_iter().map(|answer| answer.expect("every question was asked")).collect()
 }
 
-fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, progress: &Progress) -> Result<Answers> {
+fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, progress: &Progress) -> Result<Told> {
     let Question { row, machine } = question;
     if let Some(predicted_us) = row.predicted_us {
         let (bound_by, simulated) = (row.bound_by.clone(), row.simulated.clone());
         let model = row.model.clone().unwrap_or_else(|| GIVEN.to_owned());
-        return Ok(vec![(Some(model), Ok(Predicted { us: predicted_us, bound_by, simulated }))]);
+        let given = Predicted { us: predicted_us, bound_by, simulated };
+        return Ok(Told::answers(vec![(Some(model), Ok(given))]));
     }
-    let none = |reason: String| Ok(vec![(None, Err(reason))]);
+    let none = |reason: String| Ok(Told::answers(vec![(None, Err(reason))]));
     let Some(input) = &row.input else { return none("neither `predicted_us` nor `input`".to_owned()) };
     let wanted = (input, question.target(), question.code(request.code));
     let known = programs.iter().find(|(known, _)| *known == wanted);
@@ -423,7 +443,7 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
         Err(error) => return none(error.message),
     };
     let measurement = row.chosen(&measurements)?;
-    let answers = measured_on(measurement, machine, &request.choice, request.options).answers;
+    let analysis = measured_on(measurement, machine, &request.choice, request.options);
     let label = |answer: &warplens_session::predict::Answer| match request.choice {
         Choice::Auto => "auto".to_owned(),
         Choice::All | Choice::Named(_) | Choice::Alone(_) => answer.model.name().to_owned(),
@@ -432,7 +452,8 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
         Ok(prediction) => Ok(Predicted::of(prediction)),
         Err(refusal) => Err(refusal.to_string()),
     };
-    Ok(answers.iter().map(|answer| (Some(label(answer)), time(answer))).collect())
+    let answers = analysis.answers.iter().map(|answer| (Some(label(answer)), time(answer))).collect();
+    Ok(Told { answers, counts: counts::counts(row, measurement, machine, &analysis, request.options) })
 }
 
 /// The errors of each model on each GPU and class, and on all GPUs together where they are several.

@@ -9,33 +9,42 @@
 use std::path::Path;
 
 use warplens_machine::{Reader, Strictness};
-use warplens_question::calibrate::{self, Calibration, virtual_gpu};
+use warplens_model::{ModelId, Options};
+use warplens_question::calibrate::virtual_gpu::{self, Chance};
+use warplens_question::calibrate::{self, Calibration, Part, Timed, Wanted};
 use warplens_session::machines::{self, Basis, Key, Machine};
-use warplens_session::{ExecutionOptions, Progress};
+use warplens_session::predict::{Choice, measured_on};
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Generation, Progress, measure};
 
-/// The GPU, one with other values, and what is found of these.
-fn calibrated(gpu: &str, noise: f64, seed: u64) -> (Machine, Machine, Calibration) {
+fn execution() -> ExecutionOptions {
+    ExecutionOptions { threads: 2, ..ExecutionOptions::new() }
+}
+
+fn is_physical(part: Part) -> bool {
+    matches!(part, Part::Step(_))
+}
+
+/// One with other physical values than the GPU, and what is found of these.
+fn calibrated(gpu: &str, noise: f64, seed: u64) -> (Machine, Calibration) {
     let machine = machines::one(gpu).expect("a built-in GPU");
     let hardware = virtual_gpu::perturbed(&machine, seed).expect("values that a machine can have");
-    let execution = ExecutionOptions { threads: 2, ..ExecutionOptions::new() };
-    let progress = Progress::default();
-    let timed =
-        virtual_gpu::measured(&virtual_gpu::keys(), &machine, &hardware, noise, seed + 1, &execution, &progress);
-    let timed = timed.expect("times");
-    let found = calibrate::calibrate(&machine, &timed, &execution, &progress).expect("a calibration");
-    (machine, hardware, found)
+    let (execution, progress) = (execution(), Progress::default());
+    let timed = virtual_gpu::measured(is_physical, &machine, &hardware, noise, seed + 1, &execution, &progress);
+    let found = calibrate::calibrate(&machine, &timed.expect("times"), &execution, &progress).expect("a calibration");
+    (hardware, found)
 }
 
 /// What is further from the virtual GPU than `limit`, as a part of itself. Where several whole numbers of cycles give the
-/// same times, any of them is right.
+/// same times, it is among them that the wanted one has to be.
 fn wrong(gpu: &str, noise: f64, seed: u64, limit: f64) -> Vec<String> {
-    let (_, hardware, found) = calibrated(gpu, noise, seed);
+    let (hardware, found) = calibrated(gpu, noise, seed);
     let mut wrong = Vec::new();
     for of in &found.fitted {
         let wanted = hardware.canonical(of.key).expect("it was changed") * of.cycles_per_unit();
-        let error = of.value / wanted - 1.0;
-        let is_one_of_several = (of.interval.0 * (1.0 - 1e-9)..=of.interval.1 * (1.0 + 1e-9)).contains(&wanted);
-        if error.abs() > limit && !(noise == 0.0 && is_one_of_several) {
+        let error = of.off(wanted);
+        if error.abs() > limit {
             let percent = 100.0 * error;
             wrong.push(format!("{gpu}: {} is {}, not {wanted}: {percent:+.1} %; {of:?}", of.key, of.value));
         }
@@ -56,9 +65,9 @@ fn values_are_found_again() {
 fn a_value_is_found_beside_many_that_give_the_same_times() {
     let machine = machines::one("a100-80").expect("a built-in GPU");
     let hardware = virtual_gpu::perturbed(&machine, 3).expect("values that a machine can have");
-    let execution = ExecutionOptions { threads: 2, ..ExecutionOptions::new() };
-    let progress = Progress::default();
-    let timed = virtual_gpu::measured(&[Key::DramLatency], &machine, &hardware, 0.0, 1, &execution, &progress);
+    let (execution, progress) = (execution(), Progress::default());
+    let is_latency = |part: Part| is_physical(part) && part.keys() == [Key::DramLatency];
+    let timed = virtual_gpu::measured(is_latency, &machine, &hardware, 0.0, 1, &execution, &progress);
     // What the launches need beside it is known here.
     let mut rest = hardware.clone();
     let before = machine.canonical(Key::DramLatency).expect("stated");
@@ -85,7 +94,7 @@ fn values_of_all_generations_are_found_again_with_noise_too() {
 #[test]
 fn a_plan_with_times_is_read_back_and_a_machine_file_is_one() {
     let machine = machines::one("k40").expect("a built-in GPU");
-    let plan = calibrate::plan_table(&machine).expect("a plan");
+    let plan = calibrate::plan_table(&machine, |_| true).expect("a plan");
     let rows = plan.lines().filter(|line| line.contains(",latency.fp32,"));
     // 64 multiply-adds a round, of 12 cycles each, and what a launch takes before and after: that of an empty kernel, and two
     // reads of memory.
@@ -94,29 +103,140 @@ fn a_plan_with_times_is_read_back_and_a_machine_file_is_one() {
     let memory = reader.need(Key::DramLatency).expect("it is stated") / reader.clock().expect("it is stated");
     let around = 1e6 * (launch + 2.0 * memory);
     let timed = rows.map(|line| {
-        let rounds: f64 =
-            line.trim_end_matches(',').rsplit(';').next().expect("the last argument").parse().expect("it");
-        format!("{line}{}\n", around + rounds * 64.0 * 12.0 / 875.0)
+        let rounds: f64 = line
+            .split(",,")
+            .next()
+            .and_then(|line| line.rsplit(';').next())
+            .expect("the last argument")
+            .parse()
+            .expect("it");
+        line.replace(",,", &format!(",{},", around + rounds * 64.0 * 12.0 / 875.0)) + "\n"
     });
     let text = format!("{}\n{}", plan.lines().next().expect("a header"), timed.collect::<String>());
-    let timed = calibrate::read("t.csv", &text, &machine).expect("a table");
+    let timed = calibrate::read("t.csv", &text, Path::new(""), &machine).expect("a table");
     assert_eq!(timed.len(), 8);
     let execution = ExecutionOptions { threads: 1, ..ExecutionOptions::new() };
     let found = calibrate::calibrate(&machine, &timed, &execution, &Progress::default()).expect("a calibration");
     let [of] = found.fitted.as_slice() else { panic!("{found:?}") };
     assert_eq!((of.key, of.value, of.n_points), (Key::LatencyFp32, 12.0, 8));
-    let file = found.machine_file("times of a test", Basis::Fitted);
+    let file = found.machine_file("times of a test", Basis::Fitted).expect("a built-in GPU");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calibrated.toml");
     std::fs::write(&path, &file).expect("the folder is ours");
     let read = machines::one(&path.to_string_lossy()).unwrap_or_else(|error| panic!("{error:?}\n{file}"));
     assert_eq!(read.number(Key::LatencyFp32), Some(12.0));
     assert_eq!(read.number(Key::SmCount), machine.number(Key::SmCount));
+    // It can be calibrated again: what it states and nothing tells anew is kept, and it names no file of a user.
+    let times = timed_by(&read, "analyzer.32", ModelId::Analyzer, 0.0);
+    let again = calibrate::calibrate(&read, &times, &execution, &Progress::default()).expect("a calibration");
+    let file = again.machine_file("other times", Basis::Fitted).expect("it inherits from one");
+    assert!(file.contains("inherits = \"k40\"") && file.contains("name = \"Tesla K40, calibrated\""), "{file}");
+    std::fs::write(path.with_file_name("again.toml"), &file).expect("the folder is ours");
+    let read = machines::one(&path.with_file_name("again.toml").to_string_lossy()).expect("a machine");
+    assert_eq!(read.number(Key::LatencyFp32), Some(12.0));
+}
+
+/// The launches of a part with times that a model says itself, each off by `noise`, one deviation.
+fn timed_by(machine: &Machine, part: &str, model: ModelId, noise: f64) -> Vec<Timed> {
+    let gpu = std::slice::from_ref(machine);
+    let execution = ExecutionOptions { traced_for: gpu.to_vec(), generations: Generation::of_all(gpu), ..execution() };
+    let wanted = Wanted::parse(&[part.to_owned()]).expect("a part");
+    let program = calibrate::program();
+    let mut chance = Chance::new(5);
+    let mut timed = Vec::new();
+    for (part, points) in calibrate::plan(machine).expect("a plan").into_iter().filter(|(part, _)| wanted.has(*part)) {
+        for (number, point) in points.iter().enumerate() {
+            let launch = point.launch().expect("a launch");
+            let launches = std::slice::from_ref(&launch);
+            let progress = Progress::default();
+            let measured = measure(&program, launches, execution.clone(), Counting::Ptx, &Search::default(), &progress);
+            let choice = Choice::Alone(vec![model]);
+            let answers = measured_on(&measured.expect("it runs")[0], machine, &choice, Options::default()).answers;
+            let us = answers[0].result.as_ref().expect("it answers").seconds().microseconds();
+            let us = us * (1.0 + noise * chance.normal());
+            timed.push(Timed { part, launch, program: None, us, is_of_clock: false, is_held_out: number % 2 == 1 });
+        }
+    }
+    timed
+}
+
+/// Parameters of a closed model are found again from times that it says itself: what was held out is predicted within 5 %,
+/// noise of 3 % included. Several values may do that alike, so that they are not compared.
+#[test]
+fn what_was_held_out_is_predicted_by_the_closed_models() {
+    let cases: [(&str, &str, ModelId, &[(Key, f64)]); 3] = [
+        (
+            "gtx280",
+            "hong-kim",
+            ModelId::HongKim,
+            &[
+                (Key::HongKimDepartureDelayUncoalesced, 1.5),
+                (Key::HongKimDepartureDelayCoalesced, 0.6),
+                (Key::DramLatency, 1.3),
+            ],
+        ),
+        ("c1060", "analyzer.64", ModelId::Analyzer, &[(Key::DramDepartureDelay64, 0.6)]),
+        (
+            "gtx260",
+            "luo-suda.cpd",
+            ModelId::LuoSuda,
+            &[(Key::LuoSudaA, 0.5), (Key::LuoSudaB, 0.7), (Key::LuoSudaC, 0.7), (Key::LuoSudaD, 0.4)],
+        ),
+    ];
+    for (gpu, part, model, changes) in cases {
+        let hardware = machines::one(gpu).expect("a built-in GPU");
+        let timed = timed_by(&hardware, part, model, 0.03);
+        let mut machine = hardware.clone();
+        for &(key, factor) in changes {
+            machine.suppose_scaled(key, factor, "the test").expect("a value that it can have");
+        }
+        let found = calibrate::calibrate(&machine, &timed, &execution(), &Progress::default()).expect("a calibration");
+        let [of] = found.repredicted().try_into().expect("one group");
+        assert!(of.held_out_error < 0.05 && of.n_held_out >= 4, "{gpu}: {of:?}\n{:?}\n{:?}", found.fitted, found.left);
+        // What it began with was further off, so that something was found.
+        assert!(of.held_out_error < 0.6 * held_out_error(&machine, &timed, model), "{gpu}: {of:?}");
+    }
+}
+
+/// How far off a model is for what was held out, on a machine as it is.
+fn held_out_error(machine: &Machine, timed: &[Timed], model: ModelId) -> f64 {
+    let name = timed[0].part.name();
+    let said = timed_by(machine, name, model, 0.0);
+    let errors =
+        timed.iter().zip(&said).filter(|(of, _)| of.is_held_out).map(|(of, said)| (said.us / of.us - 1.0).abs());
+    let errors: Vec<f64> = errors.collect();
+    errors.iter().sum::<f64>() / errors.len() as f64
+}
+
+/// The thesis's order over its printed times gives its tuned values: the clock, and the departure delays of transactions.
+#[test]
+fn the_tuned_values_of_the_thesis_follow_from_its_printed_times() {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/papers/thesis-c1060.csv");
+    let text = std::fs::read_to_string(&table).expect("the table is there");
+    let machine = machines::one("c1060").expect("a built-in GPU");
+    let folder = table.parent().expect("a folder");
+    let timed = calibrate::read("thesis-c1060.csv", &text, folder, &machine).expect("a table");
+    assert_eq!(timed.len(), 5);
+    let found = calibrate::calibrate(&machine, &timed, &execution(), &Progress::default()).expect("a calibration");
+    let value = |key: Key| found.fitted.iter().find(|of| of.key == key).expect("it is fitted").value;
+    let off = |key: Key, wanted: f64| value(key) / wanted - 1.0;
+    for (key, wanted) in [
+        (Key::AnalyzerClock, 1312e6),
+        (Key::DramDepartureDelay32, 37.0),
+        (Key::DramDepartureDelay64, 37.0),
+        (Key::DramDepartureDelay128, 58.0),
+    ] {
+        assert!(off(key, wanted).abs() < 0.03, "{key}: {} instead of {wanted}", value(key));
+    }
+    // FIXME: the thesis has 57 of a run that it does not print; the one that it prints, in table 4, says 54.
+    let vector = off(Key::DramDepartureDelayVector, 57.0);
+    assert!((-0.06..-0.04).contains(&vector), "{}", value(Key::DramDepartureDelayVector));
 }
 
 #[test]
 fn what_a_table_lacks_is_said_with_its_line() {
     let machine = machines::one("k40").expect("a built-in GPU");
-    let message = |text: &str| calibrate::read("t.csv", text, &machine).expect_err("it is wrong").message;
+    let message =
+        |text: &str| calibrate::read("t.csv", text, Path::new(""), &machine).expect_err("it is wrong").message;
     let header = "gpu,class,kernel,grid,block,args,measured_us\n";
     assert_eq!(
         message(&format!("{header}h200,latency.fp32,chain_fp32,1,32,f32[32];1;24,1\n")),
@@ -127,4 +247,24 @@ fn what_a_table_lacks_is_said_with_its_line() {
     assert_eq!(message(&format!("{header}k40,latency.fp32,chain_fp32,,,,1\n")), "t.csv, line 2: no launch");
     let empty = format!("{header}k40,latency.fp32,chain_fp32,1,32,f32[32];1;24,\n");
     assert_eq!(message(&empty), "t.csv, line 2: no `measured_us`");
+}
+
+/// Times that kernels read from the clock themselves, on an H200: the latencies of its machine file follow from the cycles
+/// alone, whatever a launch takes.
+#[test]
+fn cycles_between_reads_of_the_clock_are_rows_of_a_fit() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/measured/h200");
+    let machine = machines::one("h200").expect("a built-in GPU");
+    let row = |parameter: &str, kernel: &str, rounds: u32, cycles: u32| {
+        let input = "../../microbenchmarks/sm_90/teg.ptx";
+        format!("h200,{parameter},{kernel},{input},1,32,u64[2];64;{rounds},1,{cycles}\n")
+    };
+    // The rows of validation/measured/h200/microbenchmarks.csv: `measured_us` is not what is fitted.
+    let text = "gpu,class,kernel,input,grid,block,args,measured_us,clock_cycles\n".to_owned()
+        + &row("latency.fp32", "latency_ffma", 117, 31066)
+        + &row("latency.fp64", "latency_dfma", 59, 30578);
+    let timed = calibrate::read("t.csv", &text, &folder, &machine).expect("a table");
+    let found = calibrate::calibrate(&machine, &timed, &execution(), &Progress::default()).expect("a calibration");
+    let value = |key: Key| found.fitted.iter().find(|of| of.key == key).map(|of| of.value);
+    assert_eq!((value(Key::LatencyFp32), value(Key::LatencyFp64)), (Some(4.0), Some(8.0)), "{:?}", found.left);
 }

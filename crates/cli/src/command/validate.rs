@@ -1,16 +1,18 @@
 //! `warplens validate [TABLE.csv...]`: predictions against measured times, and against those of an earlier run.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
-use warplens_question::validate::{self, Request, Table, baseline};
+use warplens_question::plot::accuracy;
+use warplens_question::validate::{self, Request, Table, Validation, baseline};
 use warplens_report::{document, view};
 use warplens_session::Choice;
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis};
 
-use super::{Document, Outcome};
+use super::{Document, Outcome, picture};
 use crate::flags::{CodeArgument, ExecutionFlags, OutputFlags};
 use crate::terminal::Terminal;
 
@@ -41,6 +43,9 @@ pub(crate) struct ValidateFlags {
     /// Write every prediction to this file, as a table of given predictions
     #[arg(long, value_name = "FILE.csv")]
     predictions: Option<PathBuf>,
+    /// Draw into this folder: predicted against measured times of each model, and counts against counters
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
     #[command(flatten)]
     code: CodeArgument,
     #[command(flatten)]
@@ -53,7 +58,8 @@ const TABLES: &str = "The first line of a TABLE.csv names its columns: gpu and m
 with launch (a launch file) or grid, block, shared, registers and args (with semicolons between them); or \
 predicted_us, a prediction that is there already (with model, bound_by and simulated). kernel names a kernel or the row, ctas (N..M) the blocks that are \
 executed where all do the same, class puts rows together, set is training or held-out, instead_of is the line of the \
-row of which this one is a change that does the same work: the gains of changes are compared too.";
+row of which this one is a change that does the same work: the gains of changes are compared too. instructions, \
+thread_fp32, global_loads, shared_wavefronts and dram_bytes are counters of a profiler, which counts are held against.";
 
 pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     let choice = Choice::parse(&flags.model)?;
@@ -70,6 +76,9 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
     if let Some(path) = &flags.predictions {
         terminal.data(Some(path), &baseline::text(&validation))?;
     }
+    if let Some(folder) = &flags.plots {
+        draw(&validation, folder, terminal)?;
+    }
     if let Some(path) = &flags.baseline {
         let earlier = validate::table(path)?;
         validation.worse = baseline::worse(&earlier, &tables, &validation, &request, flags.tolerance / 100.0)?;
@@ -84,4 +93,25 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
         return Ok(Outcome::GateBreached);
     }
     Ok(Outcome::of_models(!validation.pairs.is_empty(), terminal))
+}
+
+/// A picture of the times for each model, and one of the counts.
+fn draw(validation: &Validation, folder: &Path, terminal: &Terminal) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let models: BTreeSet<&str> = validation.pairs.iter().map(|pair| pair.model.as_str()).collect();
+    for model in models {
+        let of_model = validation.pairs.iter().filter(|pair| pair.model == model);
+        let pair = |pair: &validate::Pair| accuracy::Pair {
+            kernel: pair.kernel.clone(),
+            gpu: pair.gpu.clone(),
+            measured_us: pair.measured_us,
+            predicted_us: pair.predicted_us,
+        };
+        let figure = view::figure::accuracy(&accuracy::summary(of_model.map(pair).collect(), Vec::new())?);
+        picture::write(&figure, &folder.join(format!("times-{model}.svg")), terminal)?;
+    }
+    match view::figure::counts(validation) {
+        Some(figure) => picture::write(&figure, &folder.join("counts.svg"), terminal),
+        None => Ok(()),
+    }
 }

@@ -96,10 +96,11 @@ fn every_model_answers_on_every_board_or_names_what_is_missing() {
                         assert!(!prediction.parameters.is_empty() && !prediction.assumptions.is_empty());
                         assert_eq!(prediction.coverage, Some(profile.coverage));
                     }
-                    // These profiles are counts alone, and one chip is calibrated.
+                    // These profiles are counts alone, and one chip of each generation is calibrated.
                     Err(refusal) if model.name() == "luo-suda" => {
-                        let gt200 = ["gtx260", "gtx280", "c1060"].contains(&machine.id.as_str());
-                        assert_eq!(refusal.missing, [if gt200 { "periods" } else { "luo_suda.a" }], "{}", machine.id);
+                        let is_calibrated = machine.canonical(Key::LuoSudaA).is_ok();
+                        let missing = if is_calibrated { "periods" } else { "luo_suda.a" };
+                        assert_eq!(refusal.missing, [missing], "{}", machine.id);
                     }
                     Err(refusal) if model.needs() == Needs::Trace => assert_eq!(refusal.missing, ["trace"]),
                     Err(refusal) => panic!("{} on {}: {refusal}", model.name(), machine.id),
@@ -130,7 +131,7 @@ fn a_missing_parameter_is_refused_by_name() {
     for model in MODELS {
         let refusal = predict(model.name(), &profile, &no_bandwidth).unwrap_err();
         let missing = match model.name() {
-            "luo-suda" => "luo_suda.a",
+            "luo-suda" => "periods",
             _ if model.needs() == Needs::Trace => "trace",
             _ => "dram.achieved_bandwidth_bytes_per_s",
         };

@@ -247,7 +247,7 @@ fn options_are_the_printed_forms() {
 
 #[test]
 fn refusals_name_what_is_missing() {
-    for id in ["gtx480", "k40", "h200"] {
+    for id in ["gtx480", "8800gt"] {
         let refusal = predict(id, Some(periods(1, 1.0)), Options::default()).unwrap_err();
         assert_eq!(refusal.missing, ["luo_suda.a"], "{id}");
         assert!(refusal.reason.contains("not calibrated"), "{}", refusal.reason);
@@ -402,4 +402,22 @@ fn types_are_by_who_is_longer() {
     assert_eq!(of((2.0, 1.0), (1.0, 2.0)), PeriodType::Two);
     assert_eq!(of((1.0, 2.0), (2.0, 2.0)), PeriodType::Three);
     assert_eq!(of((1.0, 2.0), (1.0, 2.0)), PeriodType::Four);
+}
+
+/// Values that were fitted to the timing simulation are said in the answer, of a board of the same chip too; strict mode
+/// refuses them, and they are no part of what the models say together.
+#[test]
+fn values_from_the_simulation_are_said_and_refused_by_strict_mode() {
+    for id in ["k40", "a100-80", "a100-40"] {
+        let prediction = predict(id, Some(periods(1, 1.0)), Options::default()).unwrap();
+        let said = prediction.assumptions.iter().filter(|said| said.text.contains("fitted to the timing simulation"));
+        assert_eq!(said.count(), 1, "{id}: {:?}", prediction.assumptions);
+        assert!(warplens_model::band([&prediction]).is_none(), "{id}");
+        let strict = Options { strictness: Strictness::Strict, ..Options::default() };
+        let refusal = predict(id, Some(periods(1, 1.0)), strict).unwrap_err();
+        assert_eq!(refusal.missing, ["luo_suda.a"], "{id}");
+        assert!(refusal.reason.contains("strict mode refuses"), "{}", refusal.reason);
+    }
+    let printed = predict("gtx260", Some(periods(1, 1.0)), Options::default()).unwrap();
+    assert_eq!(warplens_model::band([&printed]).unwrap().n_models, 1);
 }

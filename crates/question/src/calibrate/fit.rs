@@ -5,16 +5,18 @@ use argmin::solver::brent::BrentOpt;
 use rayon::prelude::*;
 use warplens_base::error::{Error, Result};
 use warplens_base::stop;
-use warplens_launch::Launch;
+use warplens_launch::{Launch, Number, Value};
 use warplens_machine::Scaling;
 use warplens_model::{ModelId, Options};
-use warplens_session::machines::{Key, Machine};
+use warplens_session::machines::{Basis, Key, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Generation, Measurement, Program, Progress, measure};
+use warplens_session::{ExecutionOptions, Generation, Measurement, Progress, measure};
 
+use super::Timed;
 use super::quantum::Quantum;
+use super::spread::TWO_SIDED;
 use super::steps::Step;
 
 /// Brent's method ends when a value is known to this part of itself.
@@ -29,8 +31,8 @@ const FLAT: f64 = 1e-9;
 const LEAST_ELASTICITY: f64 = 0.25;
 /// Whole cycles that are looked at for the same times, to either side.
 const WIDEST: f64 = 16.0;
-/// Quantile of the normal distribution for 95 percent.
-const TWO_SIDED: f64 = 1.96;
+/// A value is told if times are off by more than their scatter explains where it is this many times as large, or as small.
+const TOLD_WITHIN: f64 = 1.25;
 /// Part of a cost by which two are the same.
 const SAME: f64 = 1e-9;
 /// What a value costs that the machine cannot have.
@@ -46,6 +48,8 @@ pub struct Fitted {
     /// Within which the value lies in 95 of 100 cases, by the scatter of the points about the fit, if each has noise of its
     /// own.
     pub interval: (f64, f64),
+    /// First and last value that give the very same times, where several do: schedulers choose in steps of their own.
+    pub same: Option<(f64, f64)>,
     /// Points that it was fitted to.
     pub n_points: usize,
     /// Root mean square of the relative differences of predicted and measured times.
@@ -53,29 +57,59 @@ pub struct Fitted {
     /// Percent by which the times change for a percent of the value.
     pub elasticity: f64,
     /// The clock whose cycles durations are in, for those that follow it.
-    clock: Option<f64>,
+    pub(super) clock: Option<f64>,
+}
+
+/// A launch beside what the fit says of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The kernel.
+    pub name: String,
+    /// Microseconds that were measured.
+    pub measured_us: f64,
+    /// Microseconds by what was fitted.
+    pub predicted_us: f64,
+    /// It had no part in the fit.
+    pub is_held_out: bool,
+}
+
+impl Row {
+    /// The predicted time over the measured one, less 1.
+    pub fn error(&self) -> f64 {
+        self.predicted_us / self.measured_us - 1.0
+    }
 }
 
 impl Fitted {
+    /// How far the value is from another one, as a part of that; nothing where both give the same times.
+    pub fn off(&self, wanted: f64) -> f64 {
+        let (first, last) = self.same.unwrap_or((self.value, self.value));
+        let is_one_of_them = (first * (1.0 - SAME)..=last * (1.0 + SAME)).contains(&wanted);
+        if is_one_of_them { 0.0 } else { self.value / wanted - 1.0 }
+    }
+
     /// What turns a value in canonical units into one as shown here.
     pub fn cycles_per_unit(&self) -> f64 {
         self.clock.unwrap_or(1.0)
     }
 
     /// Its line in a machine file.
-    pub(super) fn line(&self) -> String {
+    pub(super) fn line(&self, basis: Basis) -> String {
         let unit = self.key.unit().symbol();
         let unit = if unit.is_empty() { String::new() } else { format!(", unit = \"{unit}\"") };
         let at = self.clock.map_or_else(String::new, |clock| format!(", at = \"{} MHz\"", clock / 1e6));
         let (low, high) = self.interval;
+        let same = self
+            .same
+            .map_or_else(String::new, |(first, last)| format!("; {first:.4} to {last:.4} give the same times"));
+        let within = match high.is_finite() {
+            true => format!("95 % within {low:.4} to {high:.4}"),
+            false => "no interval, as nothing scatters".to_owned(),
+        };
+        let note = format!("{} points, residual {:.2} %, {within}{same}", self.n_points, 100.0 * self.residual);
+        let (field, value, basis) = (self.key.field(), self.value, basis.name());
         format!(
-            "{} = {{ value = {}{unit}{at}, note = \"{} points, residual {:.2} %, 95 % within {:.4} to {:.4}\" }}\n",
-            self.key.field(),
-            self.value,
-            self.n_points,
-            100.0 * self.residual,
-            low,
-            high
+            "{field} = {{ value = {value}{unit}{at}, basis = \"{basis}\", source = \"calibration\", note = \"{note}\" }}\n"
         )
     }
 }
@@ -89,18 +123,53 @@ pub struct Left {
     pub reason: String,
 }
 
+/// A launch that was executed.
+#[derive(Debug)]
+pub(super) struct Observed {
+    measurement: Measurement,
+    /// The same without rounds, where its time is that between two reads of the clock around them.
+    without: Option<Measurement>,
+}
+
+impl Observed {
+    /// What a model says of the time that is measured, in microseconds.
+    pub(super) fn predicted(&self, machine: &Machine, model: ModelId) -> std::result::Result<f64, String> {
+        let whole = predicted(&self.measurement, machine, model)?;
+        let Some(without) = &self.without else { return Ok(whole) };
+        let us = whole - predicted(without, machine, model)?;
+        if us > 0.0 { Ok(us) } else { Err("its rounds take no time".into()) }
+    }
+}
+
 /// Launches of a step that were executed, with their times.
 pub(super) struct Problem {
     pub(super) step: &'static Step,
-    pub(super) measurements: Vec<Measurement>,
+    pub(super) measurements: Vec<Observed>,
+    /// Their kernels.
+    names: Vec<String>,
     pub(super) us: Vec<f64>,
     /// What was found the last time, and the cost of the value in the machine of then.
     last: Option<(std::result::Result<Fitted, Left>, f64)>,
 }
 
 impl Problem {
-    pub(super) const fn new(step: &'static Step, measurements: Vec<Measurement>, us: Vec<f64>) -> Self {
-        Self { step, measurements, us, last: None }
+    pub(super) const fn new(
+        step: &'static Step,
+        measurements: Vec<Observed>,
+        names: Vec<String>,
+        us: Vec<f64>,
+    ) -> Self {
+        Self { step, measurements, names, us, last: None }
+    }
+
+    /// The launches beside what the simulation of a machine says of them.
+    pub(super) fn rows(&self, machine: &Machine) -> Vec<Row> {
+        let of = self.measurements.iter().zip(&self.names).zip(&self.us);
+        let row = |((observed, name), &measured_us): ((&Observed, &String), &f64)| {
+            let predicted_us = observed.predicted(machine, ModelId::Teg).ok()?;
+            Some(Row { name: name.clone(), measured_us, predicted_us, is_held_out: false })
+        };
+        of.filter_map(row).collect()
     }
 }
 
@@ -127,7 +196,7 @@ impl Trial<'_> {
         let machine = self.with(factor)?;
         let pairs = self.problem.measurements.par_iter().zip(&self.problem.us);
         let difference =
-            |(measurement, us): (&Measurement, &f64)| Some((predicted(measurement, &machine).ok()? / us).ln());
+            |(observed, us): (&Observed, &f64)| Some((observed.predicted(&machine, ModelId::Teg).ok()? / us).ln());
         pairs.map(stop::carried_each(difference)).collect()
     }
 
@@ -146,32 +215,53 @@ impl CostFunction for Trial<'_> {
     }
 }
 
-/// What the simulation says, in microseconds.
-pub(super) fn predicted(measurement: &Measurement, machine: &Machine) -> std::result::Result<f64, String> {
-    let choice = Choice::Named(vec![ModelId::Teg]);
+/// What a model says, in microseconds.
+fn predicted(measurement: &Measurement, machine: &Machine, model: ModelId) -> std::result::Result<f64, String> {
+    let choice = Choice::Alone(vec![model]);
     let answers = measured_on(measurement, machine, &choice, Options::default()).answers;
     let answer = answers.into_iter().next().expect("one model was asked");
     answer.result.map(|prediction| prediction.seconds().microseconds()).map_err(|refusal| refusal.to_string())
 }
 
-/// Executes launches and keeps what the simulation of the machine needs.
+/// Executes launches and keeps what the models need of them for the machine.
 pub(super) fn executed(
-    program: &Program,
-    launches: &[Launch],
+    timed: &[&Timed],
     machine: &Machine,
     execution: &ExecutionOptions,
     progress: &Progress,
-) -> Result<Vec<Measurement>> {
+) -> Result<Vec<Observed>> {
     let gpu = std::slice::from_ref(machine);
     let execution =
         ExecutionOptions { traced_for: gpu.to_vec(), generations: Generation::of_all(gpu), ..execution.clone() };
     let search = Search::default();
-    let one = |launch: &Launch| {
+    let own = super::program();
+    let one = |of: &Timed, launch: &Launch| -> Result<Measurement> {
+        let program = of.program.as_deref().unwrap_or(&own);
         let launches = std::slice::from_ref(launch);
         let measurements = measure(program, launches, execution.clone(), Counting::Ptx, &search, progress)?;
         Ok(measurements.into_iter().next().expect("one launch was asked for"))
     };
-    launches.iter().map(one).collect()
+    let observed = |of: &&Timed| {
+        let measurement = one(of, &of.launch)?;
+        let without = of.is_of_clock.then(|| one(of, &without_rounds(&of.launch)?)).transpose()?;
+        Ok(Observed { measurement, without })
+    };
+    timed.iter().map(observed).collect()
+}
+
+/// The launch with 0 as its last argument, which is how often its kernel does what is between its reads of the clock.
+fn without_rounds(launch: &Launch) -> Result<Launch> {
+    let mut launch = launch.clone();
+    match launch.arguments.last_mut().map(|last| &mut last.argument.value) {
+        Some(Value::Number(rounds @ Number::Integer(_))) => *rounds = Number::Integer(0),
+        _ => {
+            let kernel = launch.kernel.unwrap_or_default();
+            return Err(Error::input(format!(
+                "{kernel}: its last argument is no number of rounds, which its clock tells"
+            )));
+        }
+    }
+    Ok(launch)
 }
 
 /// Fits the parameter of a step, and leaves it in the machine.
@@ -204,7 +294,7 @@ fn search(machine: &mut Machine, problem: &Problem, reach: f64) -> Result<std::r
         Ok(_) => return left("the machine file says that there is none".into()),
         Err(missing) => return left(missing.to_string()),
     };
-    let refused = problem.measurements.iter().find_map(|of| predicted(of, machine).err());
+    let refused = problem.measurements.iter().find_map(|of| of.predicted(machine, ModelId::Teg).err());
     if let Some(reason) = refused {
         return left(reason);
     }
@@ -215,14 +305,20 @@ fn search(machine: &mut Machine, problem: &Problem, reach: f64) -> Result<std::r
         return left(format!("times change by {elasticity:.2} % for a percent of it, which does not tell its value"));
     }
     let n = problem.us.len() as f64;
-    let residual = (trial.cost_of(best) / n).sqrt();
+    let least_cost = trial.cost_of(best);
+    if let Some(open) = open_end(&trial, best, (least, most), least_cost) {
+        return left(open);
+    }
+    let residual = (least_cost / n).sqrt();
     // A fit of one number to n points has n - 1 degrees of freedom.
     let error = residual * (n / (n - 1.0).max(1.0)).sqrt() / (elasticity.abs() * n.sqrt());
     let clock = (key.scaling() == Scaling::WallTime).then(|| machine.clock()).flatten();
     let shown = |factor: f64| before * factor * clock.unwrap_or(1.0);
+    let ends = (shown(least).min(shown(most)), shown(least).max(shown(most)));
     let fitted = Fitted {
         key,
         value: shown(best),
+        same: (ends.0 < ends.1).then_some(ends),
         interval: (shown(least * (-TWO_SIDED * error).exp()), shown(most * (TWO_SIDED * error).exp())),
         n_points: problem.us.len(),
         residual,
@@ -232,6 +328,39 @@ fn search(machine: &mut Machine, problem: &Problem, reach: f64) -> Result<std::r
     let found = trial.with(best).ok_or_else(|| Error::input(format!("`{key}` cannot be {}", fitted.value)))?;
     *machine = found;
     Ok(Ok(fitted))
+}
+
+/// Why times do not tell a value from much larger or much smaller ones, if they do not: something else decides them there.
+fn open_end(trial: &Trial<'_>, best: f64, (least, most): (f64, f64), least_cost: f64) -> Option<String> {
+    let n = trial.problem.us.len() as f64;
+    let explained = least_cost * (1.0 + TWO_SIDED * TWO_SIDED / (n - 1.0).max(1.0)) + FLAT;
+    let cycles = trial.machine.clock().filter(|_| trial.key.scaling() == Scaling::WallTime).unwrap_or(1.0);
+    let shown = trial.before * best * cycles;
+    let is_open = |factor: Option<f64>| {
+        factor.is_some_and(|factor| trial.with(factor).is_some() && trial.cost_of(factor) <= explained)
+    };
+    let (below, above) = beyond(trial, least, most);
+    if is_open(above) {
+        return Some(format!("values from {shown:.4} on to much larger ones give these times as well"));
+    }
+    is_open(below).then(|| format!("values from {shown:.4} down to much smaller ones give these times as well"))
+}
+
+/// Factors of values that are clearly smaller, and larger, than those between two; of whole cycles the next ones at least, and
+/// none below one.
+fn beyond(trial: &Trial<'_>, least: f64, most: f64) -> (Option<f64>, Option<f64>) {
+    let Some(quantum) = Quantum::of(trial.machine, trial.key) else {
+        return (Some(least / TOLD_WITHIN), Some(most * TOLD_WITHIN));
+    };
+    let numbers = [least, most].map(|factor| quantum.number(trial.before * factor));
+    let (first, last) = (numbers[0].min(numbers[1]), numbers[0].max(numbers[1]));
+    let factor = |number: f64| (number >= 1.0).then(|| quantum.value(number) / trial.before);
+    let (fewer, more) = (factor((first / TOLD_WITHIN).ceil() - 1.0), factor((last * TOLD_WITHIN).floor() + 1.0));
+    // Fewer cycles are a shorter duration, but more lanes.
+    match quantum {
+        Quantum::Duration(_) => (fewer, more),
+        Quantum::Lanes(_) => (more, fewer),
+    }
 }
 
 /// The factor of the value with the least cost.
@@ -270,8 +399,8 @@ fn possible(trial: &Trial<'_>, reach: f64) -> (f64, f64) {
 }
 
 /// The whole number of cycles with the least cost, beside the value: where several give the same times, because schedulers
-/// choose in steps of their own, the one in their middle; with the factors of the first and the last. The value itself where
-/// parts of a cycle mean something, or where it is better.
+/// choose in steps of their own, the one that the machine has, or else the nearest to it; with the factors of the first and
+/// the last. The value itself where parts of a cycle mean something, or where it is better.
 fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
     let alone = (factor, (factor, factor));
     let Some(quantum) = Quantum::of(trial.machine, trial.key) else { return alone };
@@ -293,9 +422,9 @@ fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
         number
     };
     let (first, last) = (end(-1.0), end(1.0));
-    let middle = ((first + last) / 2.0).floor();
+    let nearest = quantum.number(trial.before).round().clamp(first, last);
     let (low, high) = (factor_of(first), factor_of(last));
-    (factor_of(middle), (low.min(high), low.max(high)))
+    (factor_of(nearest), (low.min(high), low.max(high)))
 }
 
 /// Percent by which times change for a percent of the value, on average over the points. Where values on one side give the

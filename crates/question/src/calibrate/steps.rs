@@ -68,8 +68,13 @@ impl Shape {
     }
 
     /// CTAs of 256 threads that fill all SMs.
-    const fn full_grid(&self) -> u64 {
+    pub(super) const fn full_grid(&self) -> u64 {
         self.sms * (self.threads / 256)
+    }
+
+    /// Bytes of a buffer of which no cache holds more than half.
+    pub(super) fn beyond_caches(&self) -> u64 {
+        (2 * self.l2_bytes).next_power_of_two().max(32 << 20)
     }
 }
 
@@ -87,7 +92,7 @@ pub struct Point {
 }
 
 impl Point {
-    fn new(kernel: &'static str, (grid, block): (u64, u64), arguments: &[&str]) -> Self {
+    pub(super) fn new(kernel: &'static str, (grid, block): (u64, u64), arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Self { kernel, grid, block, arguments }
     }
@@ -109,6 +114,16 @@ impl Point {
 /// Rounds of the points of one step: several lengths, so that what a launch takes beside its rounds shows, and so that
 /// their noise averages out.
 const ROUNDS: [u64; 8] = [24, 32, 40, 48, 56, 64, 72, 80];
+/// More of the same, where a percent of the parameter is less than a percent of the times, so that more noise is in the way.
+const MORE_ROUNDS: [u64; 24] = {
+    let mut rounds = [0; 24];
+    let mut at = 0;
+    while at < 24 {
+        rounds[at] = 24 + 3 * at as u64;
+        at += 1;
+    }
+    rounds
+};
 
 /// A chain of one warp.
 fn chain(kernel: &'static str, results: &str) -> Vec<Point> {
@@ -131,7 +146,7 @@ fn chase(bytes: u64, distance: u64, rounds: impl Fn(u64) -> u64) -> Vec<Point> {
         let (buffer, mask, stride) = (format!("s32[{words}]"), (words - 1).to_string(), (distance / 4).to_string());
         Point::new("chain_global", (1, 32), &["s32[32]", &buffer, &mask, &stride, &rounds(times).to_string()])
     };
-    ROUNDS.map(point).into()
+    MORE_ROUNDS.map(point).into()
 }
 
 /// Reads by so many CTAs of so many threads out of a buffer of so many bytes, a power of two; from round to round a CTA goes
@@ -152,29 +167,25 @@ fn once(bytes: u64, threads: u64) -> u64 {
 }
 
 /// Loads that are 4096 bytes apart, as many as there is room for.
-fn far_loads(shape: &Shape) -> Vec<Point> {
-    chase(beyond_caches(shape), 4096, |times| times * 4)
+pub(super) fn far_loads(shape: &Shape) -> Vec<Point> {
+    chase(shape.beyond_caches(), 4096, |times| times * 4)
 }
 
 /// The triad of three arrays, of which the shortest are as long together as the buffer that no cache holds.
 fn triads(shape: &Shape) -> Vec<Point> {
-    let least = beyond_caches(shape) / 16 / 256 / 3;
+    let least = shape.beyond_caches() / 16 / 256 / 3;
     let point = |times: u64| {
         let ctas = least * times / ROUNDS[0];
         let array = format!("f32[{}]", ctas * 256 * 4);
         Point::new("stream_triad", (ctas, 256), &[&array, &array, &array, "2"])
     };
-    ROUNDS.map(point).into()
+    // Without a cache the channels of the memory take turns, which is in the way of its bandwidth.
+    if has_no_l2(shape) { MORE_ROUNDS.map(point).into() } else { ROUNDS.map(point).into() }
 }
 
 /// A buffer that lies in the L2 cache and in no L1 cache, small enough to be read many times.
 fn within_l2(shape: &Shape) -> u64 {
     (shape.l2_bytes / 64).max(2 * shape.l1_bytes).max(64 << 10).next_power_of_two()
-}
-
-/// A buffer of which no cache holds more than half.
-fn beyond_caches(shape: &Shape) -> u64 {
-    (2 * shape.l2_bytes).next_power_of_two().max(32 << 20)
 }
 
 const fn always(_: &Shape) -> bool {
@@ -214,7 +225,7 @@ steps! {
     LatencySfu always "a chain of reciprocal square roots by one warp" |_| chain("chain_sfu", "f32[32]");
     LatencyShared always "a chain of loads from shared memory by one warp" |_| {
         let point = |rounds: u64| Point::new("chain_shared", (1, 32), &["s32[32]", "0", &rounds.to_string()]);
-        ROUNDS.map(point).into()
+        MORE_ROUNDS.map(point).into()
     };
     LanesFp32 always "independent multiply-adds in single precision on full SMs" |shape| stream("stream_fp32", shape, "f32");
     LanesInt32Add always "independent bitwise operations on full SMs" |shape| stream("stream_int32", shape, "s32");
@@ -242,7 +253,7 @@ steps! {
     DramAchievedBandwidth has_l2 "sums of arrays that no cache holds" triads;
     DramPeakBandwidth has_no_l2 "sums of arrays" triads;
     DramOneWayBandwidth has_l2 "reads of an array that no cache holds, by full SMs" |shape| {
-        let (bytes, grid) = (beyond_caches(shape), (shape.full_grid(), 256));
+        let (bytes, grid) = (shape.beyond_caches(), (shape.full_grid(), 256));
         let once = once(bytes, grid.0 * grid.1);
         reads(grid, bytes, grid.0, move |times| (once * times / 80).max(1))
     };
@@ -257,12 +268,13 @@ steps! {
         reads(grid, (shape.l2_bytes / 4).next_power_of_two(), 7, |times| times)
     };
     LatencyBarrier always "barriers of one CTA, one after the other" |_| {
-        let point = |rounds: u64| Point::new("chain_barrier", (1, 256), &["s32[256]", &rounds.to_string()]);
-        ROUNDS.map(point).into()
+        // Two warps, so that little of a round is their arrival.
+        let point = |rounds: u64| Point::new("chain_barrier", (1, 64), &["s32[64]", &rounds.to_string()]);
+        MORE_ROUNDS.map(point).into()
     };
     L2AtomicCycles has_l2 "additions of all SMs to one word" |shape| {
         let sms = shape.sms;
-        let point = |rounds: u64| Point::new("stream_atomic", (sms, 32), &["s32[1]", &(rounds / 8).to_string()]);
-        ROUNDS.map(point).into()
+        let point = |rounds: u64| Point::new("stream_atomic", (sms, 32), &["s32[1]", &(rounds / 3).to_string()]);
+        MORE_ROUNDS.map(point).into()
     };
 }

@@ -2,14 +2,15 @@
 //! can be told whether a calibration finds these values.
 
 use warplens_base::error::{Error, Result};
-use warplens_launch::Launch;
+use warplens_model::ModelId;
 use warplens_session::machines::{Key, Machine};
 use warplens_session::{ExecutionOptions, Progress};
 
-use super::fit::{executed, predicted};
+use super::effective::How;
+use super::fit::executed;
 use super::quantum::Quantum;
 use super::steps::{STEPS, Shape};
-use super::{Timed, plan, program};
+use super::{Part, Timed, is_held_out, plan};
 
 /// Numbers that look like chance, the same on every host.
 #[derive(Clone, Debug)]
@@ -42,11 +43,14 @@ const MOST: f64 = 1.25;
 /// Of the bandwidth one way, over that of the triad.
 const MOST_ONE_WAY: f64 = 1.08;
 
-/// The machine with every parameter that is calibrated changed by chance. Lanes only become fewer: more than a scheduler
-/// can keep busy are told by no time.
+/// The machine with every physical parameter that is calibrated changed by chance; with a seed of 0 as it is. Lanes only
+/// become fewer: more than a scheduler can keep busy are told by no time.
 pub fn perturbed(machine: &Machine, seed: u64) -> Result<Machine> {
     let mut chance = Chance::new(seed);
     let mut perturbed = machine.clone();
+    if seed == 0 {
+        return Ok(perturbed);
+    }
     let shape = Shape::of(machine).map_err(|missing| Error::input(missing.to_string()))?;
     for step in STEPS.iter().filter(|step| (step.applies)(&shape)) {
         let Ok(before) = machine.canonical(step.key) else { continue };
@@ -68,15 +72,10 @@ pub fn perturbed(machine: &Machine, seed: u64) -> Result<Machine> {
     Ok(perturbed)
 }
 
-/// The parameters of all steps.
-pub fn keys() -> Vec<Key> {
-    STEPS.iter().map(|step| step.key).collect()
-}
-
-/// Measures the benchmarks of some parameters of `machine` on `hardware`, which differs from it in values alone. Each time
-/// is off by `noise`, as a part of itself, one deviation.
+/// Measures the benchmarks of the parts for which `wanted` says so on `hardware`, which differs from `machine` in values
+/// alone. Each time is off by `noise`, as a part of itself, one deviation.
 pub fn measured(
-    keys: &[Key],
+    wanted: impl Fn(Part) -> bool,
     machine: &Machine,
     hardware: &Machine,
     noise: f64,
@@ -85,16 +84,22 @@ pub fn measured(
     progress: &Progress,
 ) -> Result<Vec<Timed>> {
     let mut chance = Chance::new(seed);
-    let program = program();
-    let mut timed = Vec::new();
-    for (step, points) in plan(machine)?.into_iter().filter(|(step, _)| keys.contains(&step.key)) {
-        let launches: Vec<Launch> = points.iter().map(super::Point::launch).collect::<Result<_>>()?;
-        for (launch, measurement) in launches.iter().zip(executed(&program, &launches, hardware, execution, progress)?)
-        {
-            let us = predicted(&measurement, hardware)
-                .map_err(|reason| Error::input(format!("{}: {reason}", step.name())))?;
-            timed.push(Timed { step, launch: launch.clone(), us: us * (1.0 + noise * chance.normal()) });
+    let mut all = Vec::new();
+    for (part, points) in plan(machine)?.into_iter().filter(|(part, _)| wanted(*part)) {
+        for (number, point) in points.iter().enumerate() {
+            let is_held_out = is_held_out(part, number);
+            let mut timed =
+                Timed { part, launch: point.launch()?, program: None, us: 0.0, is_of_clock: false, is_held_out };
+            // One after the other, as what is kept of a long launch is large.
+            let measurement = executed(&[&timed], hardware, execution, progress)?.remove(0);
+            match measurement.predicted(hardware, ModelId::Teg) {
+                Ok(us) => timed.us = us * (1.0 + noise * chance.normal()),
+                // What a chip has no instruction for, and nobody knows what becomes of it: its price stays open.
+                Err(_) if matches!(part, Part::Group(group) if group.how == How::Difference) => continue,
+                Err(reason) => return Err(Error::input(format!("{}: {reason}", part.name()))),
+            }
+            all.push(timed);
         }
     }
-    Ok(timed)
+    Ok(all)
 }

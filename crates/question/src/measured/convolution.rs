@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use warplens_launch::Launch;
 
-use super::{Held, Kernels, Row, Set, figures, lines, set_of};
+use super::counters::Counter;
+use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
 
 const NAME: &str = "validation/measured/convolution-rtx2080ti.csv";
 const TABLE: &str = include_str!("../../validation/measured/convolution-rtx2080ti.csv");
@@ -83,6 +84,18 @@ impl Configuration {
         self.values[column]
     }
 
+    /// What the profiler counted.
+    fn counters(&self) -> Vec<(Counter, f64)> {
+        let sum = |one: &str, other: &str| self.of(one) + self.of(other);
+        vec![
+            (Counter::Instructions, self.of("instructions")),
+            (Counter::ThreadFp32, self.of("thread_fp32")),
+            (Counter::GlobalLoads, self.of("global_loads")),
+            (Counter::SharedWavefronts, sum("shared_load_wavefronts", "shared_store_wavefronts")),
+            (Counter::DramBytes, BYTES_PER_SECTOR * sum("dram_read_sectors", "dram_write_sectors")),
+        ]
+    }
+
     /// The launch.
     pub fn launch(&self) -> Launch {
         let Shape { block: [x, y], .. } = self.shape;
@@ -118,9 +131,12 @@ pub(super) fn held() -> Held {
         launch: Some(of.launch()),
         ctas: None,
         class: Some("convolution".to_owned()),
+        parameter: None,
+        clock_cycles: None,
         set: Some(of.set),
         instead_of: None,
         read: None,
+        counters: of.counters(),
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
 
-use super::{Held, Kernels, Row, Set, figures, lines, set_of};
+use super::counters::Counter;
+use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
 
 const NAME: &str = "validation/measured/coulomb-rtx2080ti.csv";
 const TABLE: &str = include_str!("../../validation/measured/coulomb-rtx2080ti.csv");
@@ -52,6 +53,17 @@ impl Configuration {
     /// What was measured.
     pub fn of(&self, column: &str) -> f64 {
         self.values[column]
+    }
+
+    /// What the profiler counted.
+    fn counters(&self) -> Vec<(Counter, f64)> {
+        let sectors = self.of("dram_read_sectors") + self.of("dram_write_sectors");
+        vec![
+            (Counter::Instructions, self.of("instructions")),
+            (Counter::ThreadFp32, self.of("thread_fp32")),
+            (Counter::GlobalLoads, self.of("global_loads")),
+            (Counter::DramBytes, BYTES_PER_SECTOR * sectors),
+        ]
     }
 
     /// Threads of the launch.
@@ -116,9 +128,12 @@ pub(super) fn held() -> Held {
         launch: Some(of.launch()),
         ctas: Some(0..of.ctas()),
         class: Some("direct Coulomb summation".to_owned()),
+        parameter: None,
+        clock_cycles: None,
         set: Some(of.set),
         instead_of: None,
         read: None,
+        counters: of.counters(),
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::counters::Counter;
 use super::{Held, Kernels, parse};
 
 macro_rules! ptx {
@@ -47,6 +48,8 @@ ptx! {
     "../../tensor/half_gemm.ptx": "tensor/half_gemm.ptx",
 }
 
+const COUNTERS: &str = include_str!("../../validation/measured/h200/counters.csv");
+
 /// The classes of the kernels are many, with a few rows each.
 const CLASS: &str = "kernels of the suite";
 
@@ -58,8 +61,28 @@ pub(super) fn held() -> [Held; 3] {
     let tensor =
         table("validation/measured/h200/tensor.csv", include_str!("../../validation/measured/h200/tensor.csv"));
     let mut held = [of_suite, ladder, tensor];
-    held[0].rows.iter_mut().for_each(|row| row.class = Some(CLASS.to_owned()));
+    for row in &mut held[0].rows {
+        row.class = Some(CLASS.to_owned());
+        row.counters = row.kernel.as_deref().map_or_else(Vec::new, counters);
+    }
     held
+}
+
+/// What the profiler counted for a kernel of the suite. Requests of loads have those of local memory among them.
+fn counters(kernel: &str) -> Vec<(Counter, f64)> {
+    let mut lines = COUNTERS.lines().filter(|line| !line.starts_with('#'));
+    let columns = lines.next().expect("the table has a header");
+    let Some(line) = lines.find(|line| line.split(',').next() == Some(kernel)) else { return Vec::new() };
+    let of = |column: &str| -> f64 {
+        let mut fields = columns.split(',').zip(line.split(','));
+        fields.find(|(name, _)| *name == column).and_then(|(_, field)| field.parse().ok()).expect("it was counted")
+    };
+    vec![
+        (Counter::Instructions, of("instructions")),
+        (Counter::GlobalLoads, of("l1_load_requests")),
+        (Counter::SharedWavefronts, of("shared_wavefronts")),
+        (Counter::DramBytes, of("dram_read_bytes") + of("dram_write_bytes")),
+    ]
 }
 
 fn table(name: &'static str, text: &str) -> Held {

@@ -128,9 +128,12 @@ pub(super) fn held() -> Held {
             launch: Some(Launch { shared: Some(shared), ..launch(kernel, threads) }),
             ctas: Some(1..33),
             class: Some("streaming".to_owned()),
+            parameter: None,
+            clock_cycles: None,
             set: Some(point.set),
             instead_of: None,
             read: None,
+            counters: Vec::new(),
         }
     };
     Held { name: NAME, rows: points().into_iter().map(row).collect(), left_out: None }

@@ -6,7 +6,7 @@
 //! them. Paths are relative to the table. `predicted_us` is a prediction that is there already, of `model`, with what
 //! bounds the launch (`bound_by`) and how much of it was `simulated`; `row` is a name of the row. `ctas` (`N..M`) says
 //! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
-//! were fitted to a row (`training`) or not (`held-out`). `instead_of` is the row of which this one is a change that does
+//! were fitted to a row (`training`) or not (`held-out`). `parameter` is what a calibration finds by the row. `instead_of` is the row of which this one is a change that does
 //! the same work: a line of the table, or the name of a row.
 //!
 //! A table to be measured has no times yet: `measured_us` is empty. `read` (`ARGUMENT[:COUNT]`) says what of a buffer is
@@ -21,10 +21,11 @@ use warplens_base::nearest;
 use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
 use warplens_session::OutputRequest;
 
+use super::counters::Counter;
 use super::{Kernels, Row, Set, line_of};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 33] = [
     "row",
     "kernel",
     "gpu",
@@ -42,6 +43,8 @@ const COLUMNS: [&str; 26] = [
     "args",
     "ctas",
     "class",
+    "parameter",
+    "clock_cycles",
     "set",
     "instead_of",
     "read",
@@ -51,6 +54,11 @@ const COLUMNS: [&str; 26] = [
     "most_us",
     "repeats",
     "sm_mhz",
+    "instructions",
+    "thread_fp32",
+    "global_loads",
+    "shared_wavefronts",
+    "dram_bytes",
 ];
 
 /// What a table needs.
@@ -139,10 +147,19 @@ impl Line<'_> {
             kernel,
             ctas: self.read("ctas", range, "N..M with N below M")?,
             class: self.text("class"),
+            parameter: self.text("parameter"),
+            clock_cycles: self.field("clock_cycles").map(|text| self.time("clock_cycles", text)).transpose()?,
             set: self.read("set", Set::parse, "training or held-out")?,
             instead_of: self.field("instead_of").map(|row| self.place(row)),
             read: self.field("read").map(OutputRequest::parse).transpose()?,
+            counters: self.counters()?,
         })
+    }
+
+    fn counters(&self) -> Result<Vec<(Counter, f64)>> {
+        let count = |text: &str| text.parse().ok().filter(|count: &f64| count.is_finite() && *count >= 0.0);
+        let one = |&counter: &Counter| Ok(self.read(counter.name(), count, "a count")?.map(|count| (counter, count)));
+        Counter::ALL.iter().map(one).filter_map(Result::transpose).collect()
     }
 
     /// The row that is meant by a line of this table, or by a name.
@@ -240,6 +257,15 @@ pub(crate) fn fields(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_columns() {
+        assert!(Counter::ALL.iter().all(|counter| COLUMNS.contains(&counter.name())));
+        let row = rows("gpu,measured_us,dram_bytes,instructions\nh200,1,64,\n").unwrap().remove(0);
+        assert_eq!(row.counters, [(Counter::DramBytes, 64.0)]);
+        let none = rows("gpu,measured_us,instructions\nh200,1,many\n");
+        assert_eq!(none, Err("t.csv, line 2: `instructions` is `many`, not a count".into()));
+    }
 
     fn rows(text: &str) -> std::result::Result<Vec<Row>, String> {
         parse("t.csv", text, Path::new("folder")).map_err(|error| match error.help {

@@ -97,7 +97,8 @@ pub fn accuracy(rows: &[Row], request: &Request, progress: &Progress) -> Result<
     summary(pairs, refused)
 }
 
-fn summary(pairs: Vec<Pair>, refused: Vec<String>) -> Result<Accuracy> {
+/// What pairs of times say together.
+pub fn summary(pairs: Vec<Pair>, refused: Vec<String>) -> Result<Accuracy> {
     if pairs.is_empty() {
         let error = Error::input("no measured time has a prediction");
         return Err(refused.into_iter().fold(error, Error::with_detail));

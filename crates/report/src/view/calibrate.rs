@@ -7,7 +7,7 @@
 
 use warplens_document::calibrate as document;
 use warplens_document::{Id, Number};
-use warplens_question::calibrate::{Calibration, Fitted};
+use warplens_question::calibrate::{Calibration, Fitted, Repredicted};
 use warplens_session::machines::Machine;
 
 use crate::section::{Block, Cell, Section, Table, Unit};
@@ -50,25 +50,29 @@ pub fn sections(of: Calibrated<'_>) -> Vec<Section> {
     }
     let mut table = Table::new(&columns);
     for fitted in &of.calibration.fitted {
+        let told = Some(fitted.interval).filter(|(_, high)| high.is_finite());
         let mut row = vec![
             Cell::text(fitted.key.name()),
             Cell::text(fitted.key.unit().symbol()),
             Cell::optional(of.of(of.machine, fitted), Unit::One),
             Cell::Number(fitted.value, Unit::One),
-            Cell::Number(fitted.interval.0, Unit::One),
-            Cell::Number(fitted.interval.1, Unit::One),
+            // As many launches as values leave no scatter that would say how far they may be off.
+            Cell::optional(told.map(|(low, _)| low), Unit::One),
+            Cell::optional(told.map(|(_, high)| high), Unit::One),
             Cell::Number(fitted.n_points as f64, Unit::One),
             Cell::Number(fitted.residual, Unit::Share),
         ];
         if let Some(hardware) = of.hardware {
             let wanted = of.of(hardware, fitted);
             row.push(Cell::optional(wanted, Unit::One));
-            row.push(Cell::optional(wanted.map(|wanted| fitted.value / wanted - 1.0), Unit::Share));
+            row.push(Cell::optional(wanted.map(|wanted| fitted.off(wanted)), Unit::Share));
         }
         table.push(row);
     }
     let title = format!("{} by {}", of.machine.id, of.times);
     let mut sections = vec![Section::new("fitted", title).with(Block::Table(table))];
+    sections.extend(same_times(of.calibration));
+    sections.extend(repredicted(of.calibration));
     if !of.calibration.left.is_empty() {
         let mut table = Table::new(&[("parameter", "parameter"), ("why it stays as it was", "reason")]);
         for left in &of.calibration.left {
@@ -77,6 +81,44 @@ pub fn sections(of: Calibrated<'_>) -> Vec<Section> {
         sections.push(Section::new("left", "Not fitted").with(Block::Table(table)));
     }
     sections
+}
+
+/// Values that no time tells apart.
+fn same_times(calibration: &Calibration) -> Option<Section> {
+    let mut table = Table::new(&[("parameter", "parameter"), ("from", "low"), ("to", "high")]);
+    for (of, (low, high)) in calibration.fitted.iter().filter_map(|of| Some((of, of.same?))) {
+        let number = |value| Cell::Number(value, Unit::One);
+        table.push(vec![Cell::text(of.key.name()), number(low), number(high)]);
+    }
+    let section =
+        || Section::new("same-times", "Values that give the very same times").with(Block::Table(table.clone()));
+    (!table.rows.is_empty()).then(section)
+}
+
+/// Launches that were held out, beside what the closed models say of them.
+fn repredicted(calibration: &Calibration) -> Option<Section> {
+    let mut table = Table::new(&[
+        ("launches for", "class"),
+        ("model", "model"),
+        ("fitted to", "training"),
+        ("mean error", "training_error"),
+        ("held out", "held_out"),
+        ("mean error", "held_out_error"),
+        ("worst", "worst_error"),
+    ]);
+    for of in calibration.repredicted() {
+        table.push(vec![
+            Cell::text(of.group.name),
+            Cell::text(of.group.model.name()),
+            Cell::Number(of.n_training as f64, Unit::One),
+            Cell::Number(of.training_error, Unit::Share),
+            Cell::Number(of.n_held_out as f64, Unit::One),
+            Cell::Number(of.held_out_error, Unit::Share),
+            Cell::Number(of.worst_error, Unit::Share),
+        ]);
+    }
+    let title = "Predicted with what was fitted, of what was held out";
+    (!table.rows.is_empty()).then(|| Section::new("repredicted", title).with(Block::Table(table)))
 }
 
 /// For programs.
@@ -91,6 +133,8 @@ pub fn document(of: Calibrated<'_>) -> document::Calibrate {
         points: fitted.n_points as u64,
         residual: Number(fitted.residual),
         elasticity: Number(fitted.elasticity),
+        same_low: fitted.same.map(|(low, _)| Number(low)),
+        same_high: fitted.same.map(|(_, high)| Number(high)),
         wanted: of.hardware.and_then(|hardware| of.of(hardware, fitted)).map(Number),
     };
     let left = of
@@ -104,5 +148,18 @@ pub fn document(of: Calibrated<'_>) -> document::Calibrate {
         times: of.times.to_owned(),
         fitted: of.calibration.fitted.iter().map(fitted).collect(),
         left: left.collect(),
+        repredicted: of.calibration.repredicted().into_iter().map(repredicted_group).collect(),
+    }
+}
+
+fn repredicted_group(of: Repredicted) -> document::RepredictedGroup {
+    document::RepredictedGroup {
+        class: of.group.name.to_owned(),
+        model: of.group.model.name().to_owned(),
+        training: of.n_training as u64,
+        training_error: Number(of.training_error),
+        held_out: of.n_held_out as u64,
+        held_out_error: Number(of.held_out_error),
+        worst_error: Number(of.worst_error),
     }
 }

@@ -1,9 +1,11 @@
 //! Results as pictures. One file per kind; the data come from `session`.
 
 mod accuracy;
+mod counts;
 mod cpi;
 mod cycles;
 mod dependences;
+mod fit;
 mod occupancy;
 mod program;
 mod roofline;
@@ -13,9 +15,11 @@ mod timeline;
 mod x_graph;
 
 pub use accuracy::accuracy;
+pub use counts::counts;
 pub use cpi::cpi;
 pub use cycles::cycles;
 pub use dependences::dependences;
+pub use fit::fit;
 pub use occupancy::occupancy;
 pub use program::program;
 pub use roofline::roofline;

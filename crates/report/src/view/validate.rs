@@ -12,6 +12,7 @@ use warplens_document::validate as document;
 use warplens_document::{Id, Number};
 use warplens_question::measured::Set;
 use warplens_question::validate::baseline::Worse;
+use warplens_question::validate::counts::CountGroup;
 use warplens_question::validate::gains::{CLOSE, Gain};
 use warplens_question::validate::ranges::{self, Range};
 use warplens_question::validate::{Group, NotPredicted, Pair, Validation};
@@ -43,6 +44,14 @@ pub fn sections(validation: &Validation) -> Vec<Section> {
     }
     if !validation.gains.is_empty() {
         sections.push(gains_section(&validation.gains));
+    }
+    let counts = validation.count_groups();
+    if !counts.is_empty() {
+        let section = Section::new("counts", "Counts beside the counters of a profiler");
+        sections.push(section.with(Block::Table(counts_table(&counts))).note(
+            "An error is the count here over the profiler's, less 1: instructions and bytes of DRAM by `speed-of-light` \
+             and `teg`, the others by the execution.",
+        ));
     }
     if !validation.worse.is_empty() {
         let section = Section::new("worse", "Further off than the baseline");
@@ -81,11 +90,38 @@ pub fn tables(validation: &Validation) -> Vec<Section> {
         Section::new("errors", "").with(Block::Table(table)),
         Section::new("papers", "").with(Block::Table(papers(&all))),
         Section::new("gains", "").with(Block::Table(gains)),
+        Section::new("counts", "").with(Block::Table(counts_table(&validation.count_groups()))),
         Section::new("worst", "").with(Block::Table(worst(validation))),
         Section::new("not-predicted", "").with(Block::Table(left(validation))),
         Section::new("ranges", "").with(Block::Table(ranges_table(validation.ranges.iter()))),
         Section::new("worse", "").with(Block::Table(worse(&validation.worse))),
     ]
+}
+
+fn counts_table(groups: &[CountGroup]) -> Table {
+    let mut table = Table::new(&[
+        ("GPU", "gpu"),
+        ("class", "class"),
+        ("counter", "counter"),
+        ("rows", "rows"),
+        ("mean error", "mean_error_share"),
+        ("bias", "bias_share"),
+        ("worst", "worst_error_share"),
+        ("of", "worst_kernel"),
+    ]);
+    for group in groups {
+        table.push(vec![
+            Cell::text(&group.gpu),
+            Cell::text(group.class.as_deref().unwrap_or("-")),
+            Cell::text(group.counter.name()),
+            Cell::Count(group.n_rows as u64),
+            Cell::Number(group.mean_error, Unit::Share),
+            Cell::Number(group.bias, Unit::Share),
+            Cell::Number(group.worst, Unit::Share),
+            Cell::text(&group.worst_row),
+        ]);
+    }
+    table
 }
 
 /// The measures of the models' papers, for people: of each model on all its rows, or where these are of one kind on that.
@@ -382,7 +418,21 @@ pub fn document(validation: &Validation) -> document::Validate {
         not_predicted: validation.not_predicted.iter().map(not_predicted).collect(),
         gains: validation.gains.iter().map(gain).collect(),
         ranges: validation.ranges.iter().map(range).collect(),
+        counts: validation.count_groups().iter().map(counter_group).collect(),
         worse_than_baseline: validation.worse.iter().map(worse_group).collect(),
+    }
+}
+
+fn counter_group(group: &CountGroup) -> document::CounterGroup {
+    document::CounterGroup {
+        gpu: group.gpu.clone(),
+        class: group.class.clone(),
+        counter: group.counter.name().to_owned(),
+        rows: group.n_rows as u64,
+        mean_error_share: Number(group.mean_error),
+        bias_share: Number(group.bias),
+        worst_error_share: Number(group.worst),
+        worst_kernel: group.worst_row.clone(),
     }
 }
 
