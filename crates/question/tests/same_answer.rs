@@ -2,13 +2,15 @@
 //! other models, another number of threads, another verb, or the launch in a saved profile in place of the program.
 //!
 //! What runs always takes each example with two GPUs of its own, so that every built-in GPU is among them, and goes once
-//! through everything that may be asked beside them. All examples on all GPUs take minutes:
+//! through everything that may be asked beside them. All examples on all GPUs take an hour
+//! (`EXAMPLES=vector_add,svm` restricts them):
 //!
 //! ```sh
-//! cargo test --release -p warplens-question --test same_answer -- --ignored
+//! cargo test --release -p warplens-question --test same_answer -- --ignored --nocapture
 //! ```
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_launch::Launch;
 use warplens_question::compare::{self, CompareOptions, Variant};
@@ -175,30 +177,60 @@ fn what_is_explained_is_what_is_predicted() {
 }
 
 #[test]
-#[ignore = "minutes: every example on every GPU, in every way that it can be asked about"]
+#[ignore = "an hour: every example on every GPU, in every way that it can be asked about"]
 fn all_examples_on_all_gpus_in_every_way() {
     let all = machines::all().expect("the built-in GPUs");
+    let named = std::env::var("EXAMPLES").ok();
+    let is_asked = |example: &&PathBuf| {
+        named.as_ref().is_none_or(|names| names.split(',').any(|one| one == name(example).as_str()))
+    };
     let mut found = Differences::default();
-    for example in &examples() {
+    for example in examples().iter().filter(is_asked) {
+        let since = std::time::Instant::now();
+        // A GPU at a time for each host thread.
+        let next = AtomicUsize::new(0);
         let among_all: Vec<Vec<Measurement>> =
             [1, 2].iter().map(|&threads| measured(example, &all, &Choice::All, threads)).collect();
         let saved = saved(&among_all[0]);
-        for (at, gpu) in all.iter().enumerate() {
-            let own = std::slice::from_ref(gpu);
-            let alone = predicted(&measured(example, own, &teg(), 1), gpu, &teg());
-            let mut check = |what: &str, answers: &[Answer]| found.check(what, example, gpu, &alone, answers);
-            check("on two threads", &predicted(&measured(example, own, &Choice::Auto, 2), gpu, &Choice::All));
-            let pair = [gpu.clone(), all[(at + 1) % all.len()].clone()];
-            for threads in [1, 2] {
-                let pair = measured(example, &pair, &Choice::All, threads);
-                check(&format!("with another GPU, {threads} threads"), &predicted(&pair, gpu, &teg()));
+        let of_gpus = || {
+            let mut found = Differences::default();
+            while let Some(gpu) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                in_every_way(example, gpu, &all, &among_all, &saved, &mut found);
             }
-            check("with all GPUs, 1 thread", &predicted(&among_all[0], gpu, &Choice::All));
-            check("with all GPUs, 2 threads", &predicted(&among_all[1], gpu, &teg()));
-            check("in a saved profile", &predicted(&saved, gpu, &teg()));
-            check("explained", &explained(&saved, gpu));
-            check("compared", &compared(&among_all[1], &pair, 0));
-        }
+            found
+        };
+        let of_threads: Vec<Differences> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..2).map(|_| scope.spawn(of_gpus)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+        });
+        let here: Vec<String> = of_threads.into_iter().flat_map(|of| of.0).collect();
+        println!("{}: {} GPUs, {} differ, {:?}", name(example), all.len(), here.len(), since.elapsed());
+        found.0.extend(here);
     }
     found.none();
+}
+
+fn in_every_way(
+    example: &Path,
+    gpu: &Machine,
+    all: &[Machine],
+    among_all: &[Vec<Measurement>],
+    saved: &[Measurement],
+    found: &mut Differences,
+) {
+    let at = all.iter().position(|of| of.id == gpu.id).expect("one of them");
+    let own = std::slice::from_ref(gpu);
+    let alone = predicted(&measured(example, own, &teg(), 1), gpu, &teg());
+    let mut check = |what: &str, answers: &[Answer]| found.check(what, example, gpu, &alone, answers);
+    check("on two threads", &predicted(&measured(example, own, &Choice::Auto, 2), gpu, &Choice::All));
+    let pair = [gpu.clone(), all[(at + 1) % all.len()].clone()];
+    for threads in [1, 2] {
+        let pair = measured(example, &pair, &Choice::All, threads);
+        check(&format!("with another GPU, {threads} threads"), &predicted(&pair, gpu, &teg()));
+    }
+    check("with all GPUs, 1 thread", &predicted(&among_all[0], gpu, &Choice::All));
+    check("with all GPUs, 2 threads", &predicted(&among_all[1], gpu, &teg()));
+    check("in a saved profile", &predicted(saved, gpu, &teg()));
+    check("explained", &explained(saved, gpu));
+    check("compared", &compared(&among_all[1], &pair, 0));
 }
