@@ -134,7 +134,7 @@ fn merge(
         cc,
         chip: header.chip.or(inherited.and_then(|parent| parent.chip.clone())),
         year: header.year.or(inherited.and_then(|parent| parent.year)),
-        lineage: inherited.map_or_else(Vec::new, |parent| [&[parent.id.clone()], &parent.lineage[..]].concat()),
+        lineage: inherited.map_or_else(Vec::new, |parent| [std::slice::from_ref(&parent.id), &parent.lineage].concat()),
         aliases: header.aliases,
         facts: parent.map_or_else(BTreeMap::new, |parent| parent.facts),
         siblings: Vec::new(),

@@ -93,15 +93,20 @@ pub(super) fn counts(
     row.counters.iter().filter_map(one).collect()
 }
 
+/// What the counters of a group have in common: the GPU, the class, and what is counted.
+type Group<'c> = (&'c str, Option<&'c str>, Counter);
+/// Counters with their errors.
+type Members<'c> = Vec<(&'c Count, f64)>;
+
 impl Validation {
     /// The counters by GPU and class.
     pub fn count_groups(&self) -> Vec<CountGroup> {
-        let mut of: BTreeMap<(&str, Option<&str>, Counter), Vec<(&Count, f64)>> = BTreeMap::new();
+        let mut of: BTreeMap<Group<'_>, Members<'_>> = BTreeMap::new();
         for count in &self.counts {
             let Some(error) = count.error() else { continue };
             of.entry((&count.gpu, count.class.as_deref(), count.counter)).or_default().push((count, error));
         }
-        let group = |((gpu, class, counter), members): ((&str, Option<&str>, Counter), Vec<(&Count, f64)>)| {
+        let group = |((gpu, class, counter), members): (Group<'_>, Members<'_>)| {
             let n = members.len() as f64;
             let worst = members.iter().max_by(|left, right| left.1.abs().total_cmp(&right.1.abs()))?;
             Some(CountGroup {
