@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use warplens_runtime::{Config, HostCall, Runtime, Status, say};
 
+use crate::driver::use_primary;
 use crate::host::{self, Host};
 use crate::pointers::{Memory, call_number};
 
@@ -124,6 +125,15 @@ pub(crate) fn runtime_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>
     status.0
 }
 
+/// A call of the runtime API that needs the device: the first one starts it, and makes the context that both interfaces share
+/// the current one of the thread.
+pub(crate) fn device_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> i32 {
+    runtime_call(|runtime| {
+        use_primary(runtime)?;
+        work(runtime)
+    })
+}
+
 /// A call of the driver API.
 pub(crate) fn driver_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> i32 {
     let status = guarded(work);
@@ -131,9 +141,9 @@ pub(crate) fn driver_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>)
     if status.driver_name().is_some() { status.0 } else { Status::INVALID_VALUE.0 }
 }
 
-/// The same for work that is named elsewhere.
-pub(crate) fn runtime_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
-    runtime_call(work)
+/// As [`device_call`], for work that is named elsewhere.
+pub(crate) fn device_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
+    device_call(work)
 }
 
 /// The same for the driver API.

@@ -6,7 +6,7 @@ use crate::arrays::{
     ChannelDescriptor, PeerCopy, Pitched, RUNTIME_SAMPLING, RUNTIME_TEXELS, RuntimeCopy, Triple, runtime_sampling,
     runtime_texels,
 };
-use crate::guard::runtime_call;
+use crate::guard::device_call;
 use crate::operations::submit;
 use crate::pointers::{In, Memory, Out};
 use crate::runtime_memory::{PITCH, fill_rows};
@@ -82,7 +82,7 @@ fn fill_3d(runtime: &mut Runtime, to: Pitched, value: i32, extent: Triple, strea
     fill_rows(runtime, rows, &[value as u8], extent.extents(), stream)
 }
 
-api! { runtime_call;
+api! { device_call;
     /// Makes an array of one or two dimensions.
     fn cudaMallocArray(
         to: Out<u64>, channels: In<ChannelDescriptor>, width: usize, height: usize, flags: u32,

@@ -5,7 +5,7 @@ use warplens_runtime::Status;
 use crate::api;
 use crate::arrays::ChannelDescriptor;
 use crate::driver::{choose_primary, start_primary};
-use crate::guard::runtime_call;
+use crate::guard::{device_call, runtime_call};
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
 
@@ -86,35 +86,11 @@ api! { runtime_call;
         to.set(runtime.properties().attribute(attribute).ok_or(Status::INVALID_VALUE)?)
     }
 
-    /// Waits for the device.
-    fn cudaDeviceSynchronize() |runtime| { runtime.synchronize() }
-
-    /// The same, as it was called before.
-    fn cudaThreadSynchronize() |runtime| { runtime.synchronize() }
-
     /// Frees everything on the device.
     fn cudaDeviceReset() |runtime| { runtime.reset() }
 
     /// The same, as it was called before.
     fn cudaThreadExit() |runtime| { runtime.reset() }
-
-    /// Sets a limit. They are as large as they can be.
-    fn cudaDeviceSetLimit(which: i32, _value: usize) |_| { limit(which).map(drop) }
-
-    /// A limit.
-    fn cudaDeviceGetLimit(to: Out<usize>, which: i32) |_| { to.set(limit(which)?) }
-
-    /// Says which memory kernels prefer, which changes no result.
-    fn cudaDeviceSetCacheConfig(_config: i32) |_| { Ok(()) }
-
-    /// Which memory kernels prefer: none.
-    fn cudaDeviceGetCacheConfig(to: Out<i32>) |_| { to.set(0) }
-
-    /// Sets the width of banks, which have one width since compute capability 5.0.
-    fn cudaDeviceSetSharedMemConfig(_config: i32) |_| { Ok(()) }
-
-    /// The width of banks.
-    fn cudaDeviceGetSharedMemConfig(to: Out<i32>) |_| { to.set(1) }
 
     /// Whether devices see each other's memory: there is one.
     fn cudaDeviceCanAccessPeer(to: Out<i32>, device: i32, peer: i32) |_| {
@@ -140,6 +116,32 @@ api! { runtime_call;
 
     /// A profiler may end here.
     fn cudaProfilerStop() |_| { Ok(()) }
+}
+
+api! { device_call;
+    /// Waits for the device.
+    fn cudaDeviceSynchronize() |runtime| { runtime.synchronize() }
+
+    /// The same, as it was called before.
+    fn cudaThreadSynchronize() |runtime| { runtime.synchronize() }
+
+    /// Sets a limit. They are as large as they can be.
+    fn cudaDeviceSetLimit(which: i32, _value: usize) |_| { limit(which).map(drop) }
+
+    /// A limit.
+    fn cudaDeviceGetLimit(to: Out<usize>, which: i32) |_| { to.set(limit(which)?) }
+
+    /// Says which memory kernels prefer, which changes no result.
+    fn cudaDeviceSetCacheConfig(_config: i32) |_| { Ok(()) }
+
+    /// Which memory kernels prefer: none.
+    fn cudaDeviceGetCacheConfig(to: Out<i32>) |_| { to.set(0) }
+
+    /// Sets the width of banks, which have one width since compute capability 5.0.
+    fn cudaDeviceSetSharedMemConfig(_config: i32) |_| { Ok(()) }
+
+    /// The width of banks.
+    fn cudaDeviceGetSharedMemConfig(to: Out<i32>) |_| { to.set(1) }
 }
 
 /// Describes texels.

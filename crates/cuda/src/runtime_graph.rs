@@ -8,7 +8,7 @@ use crate::graphs::{
     answer, answer_edges, any, capture_info, capture_status, capture_to, edges, exchange, freed, instantiate,
     instantiate_with, mode, update, update_capture,
 };
-use crate::guard::{runtime_call, runtime_guard};
+use crate::guard::{device_call, device_guard};
 use crate::operations::launch_graph;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::major_version;
@@ -44,10 +44,10 @@ fn describe_any(runtime: &mut Runtime, node: Out<AnyNode>) -> Result<Operation> 
 /// Functions of the host that the graph calls take their data.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cudaGraphLaunch(executable: Memory, stream: Memory) -> i32 {
-    launch_graph(runtime_guard, executable, stream)
+    launch_graph(device_guard, executable, stream)
 }
 
-api! { runtime_call;
+api! { device_call;
     /// Makes an empty graph.
     fn cudaGraphCreate(to: Out<u64>, _flags: u32) |runtime| { to.set(runtime.create_graph()?) }
 

@@ -2,7 +2,7 @@
 
 use warplens_runtime::{Operation, Request, Status};
 
-use crate::guard::runtime_call;
+use crate::guard::device_call;
 use crate::operations::submit;
 use crate::pointers::{Arguments, In, Memory, Out};
 use crate::structures::{Dim3, LaunchAttribute, LaunchAttributes};
@@ -103,7 +103,7 @@ fn together(grid: Dim3, block: Dim3, shared: usize, stream: Memory) -> Shape {
     Shape { attributes, ..simple(grid, block, shared, stream) }
 }
 
-api! { runtime_call;
+api! { device_call;
     /// Launches the kernel of a stub.
     fn cudaLaunchKernel(
         stub: Memory, grid: Dim3, block: Dim3, arguments: Arguments, shared: usize, stream: Memory,

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use warplens_runtime::{ModuleSource, Status};
 
 use crate::errors::text;
-use crate::guard::runtime_call;
+use crate::guard::device_call;
 use crate::pointers::{Memory, Out, Text};
 use crate::registration::{image, image_in};
 use crate::{Runtime, api};
@@ -47,7 +47,7 @@ pub(crate) fn kernels(runtime: &mut Runtime, to: Out<u64>, count: u32, library: 
     to.set_list(&kernels)
 }
 
-api! { runtime_call;
+api! { device_call;
     /// Loads code.
     fn cudaLibraryLoadData(
         to: Out<u64>, code: Memory, _jit: Memory, _jit_values: Memory, _n_jit: u32, _options: Memory, _values: Memory,

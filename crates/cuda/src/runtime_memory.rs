@@ -2,8 +2,7 @@
 
 use warplens_runtime::{Extent, Fill, MemoryKind, Operation, Rows, Status, Transfer};
 
-use crate::driver::use_primary;
-use crate::guard::runtime_call;
+use crate::guard::device_call;
 use crate::operations::submit;
 use crate::pointers::{Memory, Out};
 use crate::registration::variable;
@@ -100,7 +99,6 @@ fn part(runtime: &mut Runtime, symbol: Memory, bytes: usize, offset: usize) -> R
 }
 
 fn allocate(runtime: &mut Runtime, to: Out<u64>, call: &str, bytes: usize, kind: MemoryKind) -> Result<()> {
-    use_primary(runtime)?;
     if bytes == 0 {
         // An empty allocation has no address, and is no mistake.
         runtime.alive()?;
@@ -111,7 +109,7 @@ fn allocate(runtime: &mut Runtime, to: Out<u64>, call: &str, bytes: usize, kind:
 
 const DEVICE: [MemoryKind; 2] = [MemoryKind::Device, MemoryKind::Managed];
 
-api! { runtime_call;
+api! { device_call;
     /// Allocates memory of the device.
     fn cudaMalloc(to: Out<u64>, bytes: usize) |runtime| {
         allocate(runtime, to, "cudaMalloc", bytes, MemoryKind::Device)
@@ -146,7 +144,6 @@ api! { runtime_call;
     /// Frees memory.
     fn cudaFree(memory: Memory) |runtime| {
         // Programs free a null pointer to start the device.
-        use_primary(runtime)?;
         runtime.free(memory.address(), &DEVICE)
     }
 

@@ -3,7 +3,7 @@
 use warplens_runtime::{Operation, Status};
 
 use crate::driver::in_context;
-use crate::guard::{driver_call, runtime_call};
+use crate::guard::{device_call, driver_call};
 use crate::operations::submit;
 use crate::pointers::{In, Memory, Out};
 use crate::runtime_device::check;
@@ -138,7 +138,7 @@ fn copy_batch(
     })
 }
 
-api! { runtime_call;
+api! { device_call;
     /// Allocates memory in the order of a stream.
     fn cudaMallocAsync(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
         let pool = runtime.current_pool();

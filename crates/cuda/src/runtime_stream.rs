@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use warplens_runtime::Status;
 
 use crate::api;
-use crate::guard::{runtime_call, runtime_guard};
+use crate::guard::{device_call, device_guard};
 use crate::operations::call_host;
 use crate::pointers::{Callback, HostFunction, Memory, Out, call_of_stream};
 
-api! { runtime_call;
+api! { device_call;
     /// Makes a stream.
     fn cudaStreamCreate(to: Out<u64>) |runtime| { to.set(runtime.create_stream(0, 0)?) }
 
@@ -97,7 +97,7 @@ pub(crate) unsafe extern "C" fn cudaLaunchHostFunc(
     function: Callback<HostFunction>,
     data: Memory,
 ) -> i32 {
-    call_host(runtime_guard, stream, function.get(), data)
+    call_host(device_guard, stream, function.get(), data)
 }
 
 /// The same for functions that are told the stream and how it went.
@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn cudaStreamAddCallback(
     data: Memory,
     flags: u32,
 ) -> i32 {
-    let checked = runtime_call(|runtime| {
+    let checked = device_call(|runtime| {
         function.get()?;
         if flags != 0 {
             return Err(Status::INVALID_VALUE);

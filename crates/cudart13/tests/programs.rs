@@ -80,7 +80,7 @@ fn the_runtime_serves_what_compilers_make_of_a_program() {
 
 #[test]
 fn the_runtime_makes_its_context_current() {
-    for call in ["set", "free", "init"] {
+    for call in ["set", "free", "init", "wait", "info", "async", "stream", "event"] {
         let (stdout, stderr, _, code) = outcome_on("primary", ("a100-80", &[call.into()]));
         assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{call}: {stderr}");
     }

@@ -8,7 +8,7 @@
 use warplens_document::calibrate as document;
 use warplens_document::{Id, Number};
 use warplens_question::calibrate::{Calibration, Fitted, Repredicted};
-use warplens_session::machines::Machine;
+use warplens_session::machines::{Key, Machine};
 
 use crate::section::{Block, Cell, Section, Table, Unit};
 
@@ -51,20 +51,21 @@ pub fn sections(of: Calibrated<'_>) -> Vec<Section> {
     let mut table = Table::new(&columns);
     for fitted in &of.calibration.fitted {
         let told = Some(fitted.interval).filter(|(_, high)| high.is_finite());
+        let unit = unit(fitted.key);
         let mut row = vec![
             Cell::text(fitted.key.name()),
             Cell::text(fitted.key.unit().symbol()),
-            Cell::optional(of.of(of.machine, fitted), Unit::One),
-            Cell::Number(fitted.value, Unit::One),
+            Cell::optional(of.of(of.machine, fitted), unit),
+            Cell::Number(fitted.value, unit),
             // As many launches as values leave no scatter that would say how far they may be off.
-            Cell::optional(told.map(|(low, _)| low), Unit::One),
-            Cell::optional(told.map(|(_, high)| high), Unit::One),
+            Cell::optional(told.map(|(low, _)| low), unit),
+            Cell::optional(told.map(|(_, high)| high), unit),
             Cell::Number(fitted.n_points as f64, Unit::One),
             Cell::Number(fitted.residual, Unit::Share),
         ];
         if let Some(hardware) = of.hardware {
             let wanted = of.of(hardware, fitted);
-            row.push(Cell::optional(wanted, Unit::One));
+            row.push(Cell::optional(wanted, unit));
             row.push(Cell::optional(wanted.map(|wanted| fitted.off(wanted)), Unit::Share));
         }
         table.push(row);
@@ -83,11 +84,20 @@ pub fn sections(of: Calibrated<'_>) -> Vec<Section> {
     sections
 }
 
+/// How numbers of a parameter are written: large ones of a base unit with a prefix, all others under the unit of their row.
+fn unit(key: Key) -> Unit {
+    match key.unit().symbol() {
+        "B/s" => Unit::BytesPerSecond,
+        "Hz" => Unit::Hertz,
+        _ => Unit::One,
+    }
+}
+
 /// Values that no time tells apart.
 fn same_times(calibration: &Calibration) -> Option<Section> {
     let mut table = Table::new(&[("parameter", "parameter"), ("from", "low"), ("to", "high")]);
     for (of, (low, high)) in calibration.fitted.iter().filter_map(|of| Some((of, of.same?))) {
-        let number = |value| Cell::Number(value, Unit::One);
+        let number = |value| Cell::Number(value, unit(of.key));
         table.push(vec![Cell::text(of.key.name()), number(low), number(high)]);
     }
     let section =
