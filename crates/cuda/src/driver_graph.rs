@@ -183,8 +183,7 @@ api! { driver_call;
 
     /// Replaces a graph of what is performed.
     fn cuGraphExecChildGraphNodeSetParams(executable: Memory, node: Memory, child: Memory) |runtime| {
-        let copy = runtime.clone_graph(child.address())?;
-        runtime.set_executable_node(executable.address(), node.address(), Operation::Graph(copy))
+        runtime.set_executable_node(executable.address(), node.address(), Operation::Graph(child.address()))
     }
 
     /// Replaces an event that is recorded.

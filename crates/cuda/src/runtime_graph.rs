@@ -193,8 +193,7 @@ api! { device_call;
 
     /// Replaces a graph of what is performed.
     fn cudaGraphExecChildGraphNodeSetParams(executable: Memory, node: Memory, child: Memory) |runtime| {
-        let copy = runtime.clone_graph(child.address())?;
-        runtime.set_executable_node(executable.address(), node.address(), Operation::Graph(copy))
+        runtime.set_executable_node(executable.address(), node.address(), Operation::Graph(child.address()))
     }
 
     /// Replaces an event that is recorded.

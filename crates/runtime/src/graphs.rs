@@ -185,13 +185,19 @@ impl Runtime {
         Ok(node)
     }
 
-    /// Replaces what a node does by something of the same kind.
+    /// Replaces what a node does by something of the same kind. Of a graph it gets a copy, as in [`Self::add_node`].
     pub fn set_node(&mut self, node: Handle, operation: Operation) -> Result<()> {
-        let of = self.graphs.nodes.get_mut(node).ok_or(Status::INVALID_VALUE)?;
-        if of.operation.number() != operation.number() {
+        if self.node(node)?.operation.number() != operation.number() {
             return Err(Status::INVALID_VALUE);
         }
-        of.operation = operation;
+        let operation = match operation {
+            Operation::Graph(inner) => Operation::Graph(self.copy_inside(inner)?),
+            other => other,
+        };
+        let of = self.graphs.nodes.get_mut(node).ok_or(Status::INVALID_VALUE)?;
+        if let Operation::Graph(before) = std::mem::replace(&mut of.operation, operation) {
+            self.remove_graph(before);
+        }
         Ok(())
     }
 

@@ -130,6 +130,7 @@ impl Runtime {
 
 #[cfg(test)]
 mod tests {
+    use crate::operations::Operation;
     use crate::runtime::tests::runtime;
 
     use super::*;
@@ -154,6 +155,25 @@ mod tests {
             (runtime.ended_user_objects().len(), runtime.retain_user_object(object, 1)),
             (0, Err(Status::INVALID_VALUE))
         );
+    }
+
+    /// A graph inside of another goes when another takes its place, and the one that was given stays its owner's.
+    #[test]
+    fn a_graph_that_is_replaced_gives_back_what_it_held() {
+        let mut runtime = runtime();
+        let [outer, first, second] = [0; 3].map(|_| runtime.create_graph().unwrap());
+        let object = runtime.create_user_object(END, 1).unwrap();
+        runtime.graph_retains(first, object, 1, true).unwrap();
+        let node = runtime.add_node(outer, &[], Operation::Graph(first)).unwrap();
+        let made = runtime.instantiate(outer, 0).unwrap();
+        runtime.destroy_graph(first).unwrap();
+        runtime.set_node(node, Operation::Graph(second)).unwrap();
+        assert_eq!(runtime.ended_user_objects(), [], "what is performed has it");
+        runtime.set_executable_node(made, node, Operation::Graph(second)).unwrap();
+        assert_eq!(runtime.ended_user_objects(), [END]);
+        runtime.destroy_graph(second).unwrap();
+        assert_eq!(runtime.steps(made).unwrap().len(), 0);
+        assert_eq!(runtime.destroy_graph(first), Err(Status::INVALID_VALUE), "it is gone already");
     }
 
     #[test]
