@@ -145,7 +145,8 @@ fn fake_ptxas(root: &Path) -> Search {
     let (root, examples) = (root.display(), examples.display());
     let script = format!(
         "#!/bin/sh\n\
-         [ \"$1\" = --version ] && echo 'Cuda compilation tools, release 99.1, V99.1.2' && exit\n\
+         [ \"$1\" = --version ] && echo version >> {root}/asked && echo 'Cuda compilation tools, release 99.1, V99.1.2' && exit\n\
+         [ -e {root}/full ] && rm {root}/full && exit\n\
          grep -q 'entry refused' kernel.ptx && echo 'ptxas: Unsupported .version 9.9' >&2 && exit 255\n\
          name=vector_add; grep -q matmul_tiled kernel.ptx && name=matmul_tiled\n\
          echo $name >> {root}/asked\n\
@@ -166,6 +167,10 @@ fn ptxas_makes_machine_code_of_each_part_once() {
     let folder = tempfile::tempdir().unwrap();
     let search = fake_ptxas(folder.path());
     let input = parts([example("matmul_tiled/ptx/sm_75.ptx"), example("vector_add/ptx/sm_75.ptx")]);
+    // What is no verdict is not kept.
+    std::fs::write(folder.path().join("full"), "").unwrap();
+    let error = load_with(&input, "rtx2080ti", &search).unwrap_err();
+    assert!(error.message.starts_with("cannot assemble program.o, part 1: "), "{error:?}");
     for _ in 0..2 {
         let program = load_with(&input, "rtx2080ti", &search.clone()).unwrap();
         for kernel in ["matmul_tiled", "vector_add"] {
@@ -174,17 +179,21 @@ fn ptxas_makes_machine_code_of_each_part_once() {
             assert_eq!(code.to_string(), "machine code for sm_75 by ptxas 99.1, made here");
         }
     }
-    assert_eq!(std::fs::read_to_string(folder.path().join("asked")).unwrap(), "matmul_tiled\nvector_add\n");
+    assert_eq!(std::fs::read_to_string(folder.path().join("asked")).unwrap(), "matmul_tiled\nversion\nvector_add\n");
     // Without being asked for machine code, the PTX of the parts is linked.
     let linked = load_with(&input, "rtx2080ti", &Search { code: CodeKind::Auto, ..search.clone() }).unwrap();
     assert_eq!(linked.code(linked.kernel(Some("vector_add")).unwrap()).form, CodeForm::Ptx);
 
     let header = ".version 8.0\n.target sm_75\n.address_size 64\n";
     let refused = format!("{header}.visible .entry refused() {{ ret; }}\n").into_bytes();
-    let error = load_with(&parts([refused, example("vector_add/ptx/sm_75.ptx")]), "rtx2080ti", &search).unwrap_err();
-    assert_eq!(error.message, "ptxas makes no machine code of program.o, part 1 for sm_75");
-    assert_eq!(error.details, ["ptxas: Unsupported .version 9.9"]);
-    assert!(error.help.unwrap().contains("is older than the compiler of the PTX"));
+    let other = example("vector_add/ptx/sm_75.ptx");
+    for (parts, name) in [(parts([refused.clone(), other.clone()]), "part 1"), (parts([other, refused]), "part 2")] {
+        // The verdict is known the second time, and is about the text that is asked for now.
+        let error = load_with(&parts, "rtx2080ti", &search).unwrap_err();
+        assert_eq!(error.message, format!("ptxas makes no machine code of program.o, {name} for sm_75"));
+        assert_eq!(error.details, ["ptxas: Unsupported .version 9.9"]);
+        assert!(error.help.unwrap().contains("is older than the compiler of the PTX"));
+    }
 
     let caller = format!("{header}.extern .func f;\n.visible .entry k() {{ call f; ret; }}\n").into_bytes();
     let callee = format!("{header}.visible .func f {{ ret; }}\n").into_bytes();

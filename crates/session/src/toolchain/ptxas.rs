@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Search, process, unit};
 use warplens_base::error::{Error, Result};
@@ -43,9 +43,25 @@ pub struct Assembled {
     pub assembler: Option<String>,
 }
 
-/// What ptxas made of texts, and what it refused. Clones share it.
+/// What ptxas made of a text, or what it said when it refused.
+type Verdict = std::result::Result<Arc<Assembled>, Arc<str>>;
+
+/// Verdicts of ptxas, and the release of each one that was asked. Clones share them. What came of no verdict, such as a full
+/// disk or a limit of time, is asked again.
 #[derive(Clone, Debug, Default)]
-pub struct Assemblies(Arc<Mutex<BTreeMap<Asked, Result<Arc<Assembled>>>>>);
+pub struct Assemblies(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    verdicts: BTreeMap<Asked, Verdict>,
+    assemblers: BTreeMap<PathBuf, Option<String>>,
+}
+
+impl Assemblies {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A text for a target, and who is asked.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -64,38 +80,51 @@ pub fn assemble(name: &str, ptx: &str, target: &str, search: &Search) -> Result<
     })?;
     unit::check_target(target)?;
     let asked = Asked { ptx: ptx.to_owned(), target: target.to_owned(), ptxas };
-    let known = || search.assemblies.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(made) = known().get(&asked) {
-        return made.clone();
-    }
-    let made = asked.answered(name, search).map(Arc::new);
-    known().insert(asked, made.clone());
-    made
+    let before = search.assemblies.known().verdicts.get(&asked).cloned();
+    let verdict = match before {
+        Some(verdict) => verdict,
+        None => {
+            let verdict = asked.verdict(name, search)?;
+            search.assemblies.known().verdicts.insert(asked.clone(), verdict.clone());
+            verdict
+        }
+    };
+    verdict.map_err(|said| refused(name, &asked, &said))
 }
 
 impl Asked {
-    fn answered(&self, name: &str, search: &Search) -> Result<Assembled> {
+    fn verdict(&self, name: &str, search: &Search) -> Result<Verdict> {
         let failed = |error: std::io::Error| Error::input(format!("cannot assemble {name}: {error}"));
         let scratch = tempfile::tempdir().map_err(failed)?;
         std::fs::write(scratch.path().join("kernel.ptx"), &self.ptx).map_err(failed)?;
-        let shown = self.ptxas.display().to_string();
         let mut command = Command::new(&self.ptxas);
         command.args([&format!("-arch={}", self.target), "-lineinfo", "-o", "kernel.cubin", "kernel.ptx"]);
         command.current_dir(scratch.path());
-        let run = process::run(&mut command, &shown, &search.limit)?;
+        let run = process::run(&mut command, &self.ptxas.display().to_string(), &search.limit)?;
         if !run.status.success() {
-            return Err(refused(name, &self.target, (&shown, &run.stderr)));
+            return Ok(Err(run.stderr.into()));
         }
         let cubin = std::fs::read(scratch.path().join("kernel.cubin")).map_err(failed)?;
-        let version = process::run(Command::new(&self.ptxas).arg("--version"), &shown, &search.limit);
-        let release = version.as_ref().ok().and_then(|version| release(&version.stdout));
-        Ok(Assembled { cubin, assembler: release.map(|release| format!("ptxas {release}")) })
+        Ok(Ok(Arc::new(Assembled { cubin, assembler: self.assembler(search) })))
+    }
+
+    /// The ptxas with its release, where it says so.
+    fn assembler(&self, search: &Search) -> Option<String> {
+        if let Some(assembler) = search.assemblies.known().assemblers.get(&self.ptxas) {
+            return assembler.clone();
+        }
+        let mut command = Command::new(&self.ptxas);
+        let said = process::run(command.arg("--version"), &self.ptxas.display().to_string(), &search.limit).ok()?;
+        let assembler = release(&said.stdout).map(|release| format!("ptxas {release}"));
+        search.assemblies.known().assemblers.insert(self.ptxas.clone(), assembler.clone());
+        assembler
     }
 }
 
 /// ptxas made nothing, and said why.
-fn refused(name: &str, target: &str, (ptxas, said): (&str, &str)) -> Error {
-    let error = Error::input(format!("ptxas makes no machine code of {name} for {target}"));
+fn refused(name: &str, asked: &Asked, said: &str) -> Error {
+    let ptxas = asked.ptxas.display();
+    let error = Error::input(format!("ptxas makes no machine code of {name} for {}", asked.target));
     let error = said.lines().take(MOST_LINES).fold(error, |error, line| error.with_detail(line));
     error.with_help(match said.contains("Unsupported .version") {
         true => {
