@@ -1,4 +1,4 @@
-//! The page about the figures and tables of the papers is true: its commands end well, and its figures are what they print.
+//! The page about the figures and tables of the papers is true: its commands end well, and its figures are among what they print.
 //! Which figure is of which command stands in `validation/papers/figures.txt`.
 
 use std::collections::BTreeSet;

@@ -122,14 +122,9 @@ impl Answers {
         let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
         for (other, answer) in PREFERENCE.iter().filter_map(of) {
             match answer {
-                Ok(prediction) if *other != model && says_something_of_its_own(prediction) => {
-                    selection.answered.push(*other);
-                }
-                Ok(prediction) if !says_something_of_its_own(prediction) => {
-                    let reason = "its values were fitted to the timing simulation, so that it says nothing of its own";
-                    selection.refused.push((*other, Refusal::impossible(reason)));
-                }
-                Ok(_) => {}
+                _ if *other == model && answer.is_ok() => {}
+                Ok(prediction) if says_something_of_its_own(prediction) => selection.answered.push(*other),
+                Ok(_) => selection.refused.push((*other, says_nothing())),
                 Err(refusal) => selection.refused.push((*other, refusal.clone())),
             }
         }
@@ -147,7 +142,7 @@ pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refus
     let mut refusals = Vec::new();
     for model in PREFERENCE {
         match model.model().predict(input, machine) {
-            Ok(prediction) if !says_something_of_its_own(&prediction) => {}
+            Ok(prediction) if !says_something_of_its_own(&prediction) => refusals.push(says_nothing()),
             Ok(mut prediction) => {
                 note_below(&mut prediction, SpeedOfLight.predict(input, machine).ok().as_ref());
                 return Ok(prediction);
@@ -189,7 +184,11 @@ pub struct Band {
 
 /// A model whose parameters were fitted to the timing simulation repeats what that says.
 fn says_something_of_its_own(prediction: &Prediction) -> bool {
-    prediction.parameters.iter().all(|read| read.basis != Basis::Simulated)
+    prediction.model == ModelId::Teg || prediction.parameters.iter().all(|read| read.basis != Basis::Simulated)
+}
+
+fn says_nothing() -> Refusal {
+    Refusal::impossible("its values were fitted to the timing simulation, so that it says nothing of its own")
 }
 
 /// The spread of predictions; none without any. A model that `auto` never takes is no part of it, nor one that was fitted to

@@ -71,6 +71,19 @@ impl Part {
         }
     }
 
+    /// Whether its launches tell its parameters of a GPU.
+    fn applies(self, shape: &Shape) -> bool {
+        match self {
+            Self::Step(step) => (step.applies)(shape),
+            Self::Group(group) => (group.applies)(shape),
+        }
+    }
+
+    /// Whether launches of it may have no part in the fit.
+    fn may_be_held_out(self) -> bool {
+        matches!(self, Self::Group(group) if group.how == effective::How::Nearest)
+    }
+
     /// Every part, in the order in which they are fitted.
     pub fn all() -> impl Iterator<Item = Self> {
         steps::STEPS.iter().map(Self::Step).chain(effective::GROUPS.iter().map(Self::Group))
@@ -127,18 +140,23 @@ pub struct Timed {
 
 /// The launches that a GPU is measured with, by part.
 pub fn plan(machine: &Machine) -> Result<Vec<(Part, Vec<Point>)>> {
-    let shape = Shape::of(machine).map_err(|missing| Error::input(format!("{}: {missing}", machine.id)))?;
+    let shape = shape_of(machine)?;
     let points = |part: Part| match part {
-        Part::Step(step) => (step.applies)(&shape).then(|| (step.points)(&shape)),
-        Part::Group(group) => (group.applies)(&shape).then(|| (group.points)(&shape)),
+        Part::Step(step) => (step.points)(&shape),
+        Part::Group(group) => (group.points)(&shape),
     };
-    Ok(Part::all().filter_map(|part| Some((part, points(part)?))).collect())
+    Ok(Part::all().filter(|part| part.applies(&shape)).map(|part| (part, points(part))).collect())
+}
+
+/// What launches are made for.
+fn shape_of(machine: &Machine) -> Result<Shape> {
+    Shape::of(machine).map_err(|missing| Error::input(format!("{}: {missing}", machine.id)))
 }
 
 /// Whether a launch of a part is held out, unless a table says so itself: of a closed model that is fitted to times every
 /// other one.
 fn is_held_out(part: Part, number: usize) -> bool {
-    matches!(part, Part::Group(group) if group.how == effective::How::Nearest) && number % 2 == 1
+    part.may_be_held_out() && number % 2 == 1
 }
 
 /// What was found.

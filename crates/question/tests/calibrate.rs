@@ -248,6 +248,36 @@ fn what_a_table_lacks_is_said_with_its_line() {
     assert_eq!(message(&format!("{header}k40,latency.fp32,chain_fp32,,,,1\n")), "t.csv, line 2: no launch");
     let empty = format!("{header}k40,latency.fp32,chain_fp32,1,32,f32[32];1;24,\n");
     assert_eq!(message(&empty), "t.csv, line 2: no `measured_us`");
+    let of_others = format!("{header}k40,hong-kim.latency,chain_fp32,1,32,f32[32];1;24,9\n");
+    assert_eq!(message(&of_others), "t.csv, line 2: `hong-kim.latency` tells nothing of k40");
+    let fast = format!("{header}k40,analyzer.32,chain_fp32,1,32,f32[32];1;24,1\n");
+    assert_eq!(message(&fast), "t.csv, line 2: 1 us, and an empty kernel takes 1.6960 us");
+    let held_out = "gpu,class,set,kernel,grid,block,args,measured_us\n\
+                    k40,latency.fp32,held-out,chain_fp32,1,32,f32[32];1;24,9\n";
+    let none = "t.csv, line 2: every launch for `latency.fp32` is fitted to, none is held out";
+    assert_eq!(message(held_out), none);
+    let asked =
+        calibrate::plan_table(&machines::one("h200").expect("a built-in GPU"), |part| part.name() == "analyzer.64");
+    assert_eq!(asked.expect_err("no row").message, "nothing of what is asked for tells anything of h200");
+}
+
+/// Prices and the time of a load come out of differences, whatever the order of the rows; rows without rounds say nothing.
+#[test]
+fn rows_of_differences_may_come_in_any_order() {
+    let machine = machines::one("k40").expect("a built-in GPU");
+    let rows = ["luo-suda.costs", "luo-suda.memory"].map(|part| timed_by(&machine, part, ModelId::Teg, 0.0));
+    let rows = rows.concat();
+    let found = |rows: &[Timed]| {
+        let found = calibrate::calibrate(&machine, rows, &execution(), &Progress::default()).expect("a calibration");
+        let values = found.fitted.iter().map(|of| (of.key, of.value)).collect::<Vec<_>>();
+        assert!(values.iter().all(|(_, value)| value.is_finite()), "{values:?}");
+        values
+    };
+    let backwards: Vec<Timed> = rows.iter().rev().cloned().collect();
+    let near = |(one, other): (&(Key, f64), &(Key, f64))| one.0 == other.0 && (one.1 / other.1 - 1.0).abs() < 1e-9;
+    let (forwards, backwards) = (found(&rows), found(&backwards));
+    assert!(forwards.len() > 15 && forwards.len() == backwards.len(), "{forwards:?} {backwards:?}");
+    assert!(forwards.iter().zip(&backwards).all(near), "{forwards:?} {backwards:?}");
 }
 
 /// Times that kernels read from the clock themselves, on an H200: the latencies of its machine file follow from the cycles

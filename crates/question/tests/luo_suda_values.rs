@@ -87,6 +87,9 @@ fn check(gpu: &str) {
     let stated: Vec<Key> = stated.map(|(key, _)| *key).collect();
     assert!(stated.contains(&Key::LuoSudaA) && stated.contains(&Key::LuoSudaMemory), "{gpu}: {stated:?}");
     assert_eq!(stated.len(), found.fitted.len(), "{gpu}: {stated:?} {:?}", found.left);
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    let source = section(gpu, &found).lines().find(|line| line.starts_with("source")).expect("it has one").to_owned();
+    assert!(text.contains(&source), "{gpu}: another source than {source}");
     for of in &found.fitted {
         let value = machine.number(of.key).unwrap_or_else(|| panic!("{gpu} has no {}", of.key));
         assert!(

@@ -184,8 +184,9 @@ fn all_examples_on_all_gpus_in_every_way() {
     let is_asked = |example: &&PathBuf| {
         named.as_ref().is_none_or(|names| names.split(',').any(|one| one == name(example).as_str()))
     };
-    let mut found = Differences::default();
+    let (mut found, mut n_asked) = (Differences::default(), 0);
     for example in examples().iter().filter(is_asked) {
+        n_asked += 1;
         let since = std::time::Instant::now();
         // A GPU at a time for each host thread.
         let next = AtomicUsize::new(0);
@@ -207,6 +208,7 @@ fn all_examples_on_all_gpus_in_every_way() {
         println!("{}: {} GPUs, {} differ, {:?}", name(example), all.len(), here.len(), since.elapsed());
         found.0.extend(here);
     }
+    assert!(n_asked > 0, "no example is called `{}`", named.unwrap_or_default());
     found.none();
 }
 

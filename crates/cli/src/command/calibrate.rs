@@ -56,7 +56,7 @@ pub(crate) struct CalibrateFlags {
 
 const STEPS: &str = "Without --plan, --from and --virtual the GPU of this machine is measured. Where it is elsewhere, --plan \
 writes the launches for `warplens measure` there, or for any program that runs the kernels in validation/calibration; \
-times are those of the kernel alone, in microseconds, and the clock is best a fixed one.";
+times are what a profiler says of a kernel, in microseconds, and the clock is best a fixed one.";
 
 /// Noise beyond which nothing is found.
 const MOST_NOISE: f64 = 0.5;
@@ -112,9 +112,10 @@ pub(crate) fn run(flags: &CalibrateFlags, threads: Option<u32>, terminal: &Termi
             Some(_) => {
                 (Basis::Simulated, format!("warplens calibrate, by {times}: fitted to the simulation, not to a GPU"))
             }
-            None => {
-                (Basis::Fitted, format!("warplens calibrate, by {times}: the simulation with this value is nearest"))
-            }
+            None => (
+                Basis::Fitted,
+                format!("warplens calibrate, by {times}: the model that reads the value agrees best with them"),
+            ),
         };
         terminal.data(Some(path), &calibration.machine_file(&source, basis)?)?;
     }

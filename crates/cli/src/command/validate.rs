@@ -10,7 +10,7 @@ use warplens_question::validate::{self, Request, Table, Validation, baseline};
 use warplens_report::{document, view};
 use warplens_session::Choice;
 use warplens_session::machines::{self, Strictness};
-use warplens_session::predict::{self, CountBasis};
+use warplens_session::predict::{self, CountBasis, ModelId};
 
 use super::{Document, Outcome, picture};
 use crate::flags::{CodeArgument, ExecutionFlags, OutputFlags};
@@ -71,13 +71,16 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
         [] => validate::tables_of_project(),
         paths => paths.iter().map(|path| validate::table(path)).collect::<warplens_session::Result<_>>()?,
     };
+    if let Some(folder) = &flags.plots {
+        let is_asked = |name: &str| flags.model.split(',').any(|asked| ["all", "auto", name].contains(&asked));
+        let asked = ModelId::ALL.iter().map(|model| model.name()).filter(|name| is_asked(name));
+        let paths: Vec<PathBuf> = asked.map(|name| times_of(folder, name)).chain([folder.join(COUNTS)]).collect();
+        terminal.check_writable(&paths)?;
+    }
     let request = Request { choice, options, execution, gpus, code: flags.code.kind() };
     let mut validation = terminal.with_progress(|progress| validate::validate(&tables, &request, progress))?;
     if let Some(path) = &flags.predictions {
         terminal.data(Some(path), &baseline::text(&validation))?;
-    }
-    if let Some(folder) = &flags.plots {
-        draw(&validation, folder, terminal)?;
     }
     if let Some(path) = &flags.baseline {
         let earlier = validate::table(path)?;
@@ -88,11 +91,23 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
     let json = || document::value(&view::validate::document(&validation));
     Document { title: "Validation", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
+    if let Some(folder) = &flags.plots {
+        draw(&validation, folder, terminal)?;
+    }
     if !validation.worse.is_empty() {
         terminal.message("predictions are further off than those of the baseline");
         return Ok(Outcome::GateBreached);
     }
     Ok(Outcome::of_models(!validation.pairs.is_empty(), terminal))
+}
+
+/// The picture of the counts.
+const COUNTS: &str = "counts.svg";
+
+/// The picture of the times that a model says. Tables of predictions may call it by any text.
+fn times_of(folder: &Path, model: &str) -> PathBuf {
+    let plain = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+    folder.join(format!("times-{}.svg", model.chars().map(plain).collect::<String>()))
 }
 
 /// A picture of the times for each model, and one of the counts.
@@ -108,10 +123,10 @@ fn draw(validation: &Validation, folder: &Path, terminal: &Terminal) -> Result<(
             predicted_us: pair.predicted_us,
         };
         let figure = view::figure::accuracy(&accuracy::summary(of_model.map(pair).collect(), Vec::new())?);
-        picture::write(&figure, &folder.join(format!("times-{model}.svg")), terminal)?;
+        picture::write(&figure, &times_of(folder, model), terminal)?;
     }
     match view::figure::counts(validation) {
-        Some(figure) => picture::write(&figure, &folder.join("counts.svg"), terminal),
+        Some(figure) => picture::write(&figure, &folder.join(COUNTS), terminal),
         None => Ok(()),
     }
 }

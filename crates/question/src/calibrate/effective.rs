@@ -163,7 +163,7 @@ pub const GROUPS: &[Group] = &[
         name: "luo-suda.cpd",
         model: ModelId::LuoSuda,
         keys: &[Key::LuoSudaA, Key::LuoSudaB, Key::LuoSudaC, Key::LuoSudaD],
-        what: "one to 1024 additions to a load, over the warps of an SM",
+        what: "4 to 1024 additions to a load, over the warps of an SM",
         how: How::Nearest,
         applies: always,
         points: points::cpd,

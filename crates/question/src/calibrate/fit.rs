@@ -104,7 +104,7 @@ impl Fitted {
             .map_or_else(String::new, |(first, last)| format!("; {first:.4} to {last:.4} give the same times"));
         let within = match high.is_finite() {
             true => format!("95 % within {low:.4} to {high:.4}"),
-            false => "no interval, as nothing scatters".to_owned(),
+            false => "no interval: as many launches as values, or values that times do not tell apart".to_owned(),
         };
         let note = format!("{} points, residual {:.2} %, {within}{same}", self.n_points, 100.0 * self.residual);
         let (field, value, basis) = (self.key.field(), self.value, basis.name());

@@ -80,7 +80,8 @@ fn counters(kernel: &str) -> Vec<(Counter, f64)> {
     vec![
         (Counter::Instructions, of("instructions")),
         (Counter::GlobalLoads, of("l1_load_requests")),
-        (Counter::SharedWavefronts, of("shared_wavefronts")),
+        // The sum of all has what is no load and no store of shared memory.
+        (Counter::SharedWavefronts, of("shared_load_wavefronts") + of("shared_store_wavefronts")),
         (Counter::DramBytes, of("dram_read_bytes") + of("dram_write_bytes")),
     ]
 }

@@ -46,8 +46,8 @@ pub struct Assembled {
 /// What ptxas made of a text, or what it said when it refused.
 type Verdict = std::result::Result<Arc<Assembled>, Arc<str>>;
 
-/// Verdicts of ptxas, and the release of each one that was asked. Clones share them. What came of no verdict, such as a full
-/// disk or a limit of time, is asked again.
+/// Verdicts of ptxas, and the release of each one that was asked. Clones share them. What came of no verdict, such as a limit
+/// of time or a signal, is asked again.
 #[derive(Clone, Debug, Default)]
 pub struct Assemblies(Arc<Mutex<Known>>);
 
@@ -101,8 +101,10 @@ impl Asked {
         command.args([&format!("-arch={}", self.target), "-lineinfo", "-o", "kernel.cubin", "kernel.ptx"]);
         command.current_dir(scratch.path());
         let run = process::run(&mut command, &self.ptxas.display().to_string(), &search.limit)?;
-        if !run.status.success() {
-            return Ok(Err(run.stderr.into()));
+        match run.status.code() {
+            Some(0) => {}
+            Some(_) => return Ok(Err(run.stderr.into())),
+            None => return Err(Error::input(format!("cannot assemble {name}: {}", run.status))),
         }
         let cubin = std::fs::read(scratch.path().join("kernel.cubin")).map_err(failed)?;
         Ok(Ok(Arc::new(Assembled { cubin, assembler: self.assembler(search) })))

@@ -190,9 +190,9 @@ fn best(trial: &Trial<'_>) -> Result<std::result::Result<Vec<f64>, String>> {
             })
             .collect();
     }
-    if let Some(case) = trial.cases.first()
-        && let Some(machine) = trial.with(&corners[0])
-        && let Err(reason) = case.observed.predicted(&machine, trial.group.model)
+    if let Some(machine) = trial.with(&corners[0])
+        && let Some(reason) =
+            trial.cases.iter().find_map(|case| case.observed.predicted(&machine, trial.group.model).err())
     {
         return Ok(Err(reason));
     }
@@ -272,7 +272,7 @@ fn differences(machine: &mut Machine, group: &'static Group, cases: &[Case]) -> 
     for &key in group.keys {
         let costs = costs(key, cases);
         if costs.len() < 2 {
-            found.left.push(Left { key, reason: "no times of its launches are there, or fewer than two".into() });
+            found.left.push(Left { key, reason: "fewer than two pairs of launches tell it".into() });
             continue;
         }
         let n = costs.len() as f64;
@@ -303,12 +303,18 @@ fn differences(machine: &mut Machine, group: &'static Group, cases: &[Case]) -> 
 fn costs(key: Key, cases: &[Case]) -> Vec<f64> {
     if key == Key::LuoSudaMemory {
         // Two lengths of a chain that are half of all lengths apart: their difference is loads alone.
+        let mut cases: Vec<&Case> = cases.iter().collect();
+        cases.sort_by(|left, right| left.rounds.total_cmp(&right.rounds));
         let half = cases.len() / 2;
         let pairs = cases.iter().zip(cases.iter().skip(half)).filter(|(short, long)| long.rounds > short.rounds);
         return pairs.map(|(short, long)| (long.us - short.us) / (OF_A_ROUND * (long.rounds - short.rounds))).collect();
     }
     let times = |kernel: &str| -> Vec<(f64, f64)> {
-        cases.iter().filter(|case| case.kernel == kernel).map(|case| (case.rounds, case.us)).collect()
+        cases
+            .iter()
+            .filter(|case| case.kernel == kernel && case.rounds >= 1.0)
+            .map(|case| (case.rounds, case.us))
+            .collect()
     };
     let of_pair = |(with, without): &(&str, &str)| {
         let without = times(without);
