@@ -65,7 +65,7 @@ impl Choice {
     }
 
     /// The models that may answer.
-    fn candidates(&self) -> Vec<&'static (dyn Model + Sync)> {
+    pub fn candidates(&self) -> Vec<&'static (dyn Model + Sync)> {
         match self {
             Self::Auto | Self::All => MODELS.to_vec(),
             Self::Named(models) | Self::Alone(models) => models.iter().map(|id| id.model()).collect(),

@@ -10,7 +10,7 @@ use warplens_question::validate::{self, Request, Table, Validation, baseline};
 use warplens_report::{document, view};
 use warplens_session::Choice;
 use warplens_session::machines::{self, Strictness};
-use warplens_session::predict::{self, CountBasis, ModelId};
+use warplens_session::predict::{self, CountBasis};
 
 use super::{Document, Outcome, picture};
 use crate::flags::{CodeArgument, ExecutionFlags, OutputFlags};
@@ -72,9 +72,8 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
         paths => paths.iter().map(|path| validate::table(path)).collect::<warplens_session::Result<_>>()?,
     };
     if let Some(folder) = &flags.plots {
-        let is_asked = |name: &str| flags.model.split(',').any(|asked| ["all", "auto", name].contains(&asked));
-        let asked = ModelId::ALL.iter().map(|model| model.name()).filter(|name| is_asked(name));
-        let paths: Vec<PathBuf> = asked.map(|name| times_of(folder, name)).chain([folder.join(COUNTS)]).collect();
+        let of_models = choice.candidates().into_iter().map(|model| times_of(folder, model.name()));
+        let paths: Vec<PathBuf> = of_models.chain([folder.join(COUNTS)]).collect();
         terminal.check_writable(&paths)?;
     }
     let request = Request { choice, options, execution, gpus, code: flags.code.kind() };

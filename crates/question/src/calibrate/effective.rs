@@ -11,7 +11,7 @@ mod points;
 use warplens_model::ModelId;
 use warplens_session::machines::Key;
 
-use super::steps::{Point, Shape};
+use super::steps::{Point, Shape, far_loads};
 
 pub(super) use fit::{Case, group as fit, launch_us};
 
@@ -157,7 +157,7 @@ pub const GROUPS: &[Group] = &[
         what: "a chain of loads by one warp, none of them from a line that was loaded before",
         how: How::Difference,
         applies: always,
-        points: points::far_loads,
+        points: far_loads,
     },
     Group {
         name: "luo-suda.cpd",

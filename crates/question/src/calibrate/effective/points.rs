@@ -1,6 +1,6 @@
 //! The launches of the papers' micro-benchmarks, of sizes that a simulation can follow.
 
-use super::super::steps::{Point, Shape, far_loads as chase};
+use super::super::steps::{Point, Shape};
 use super::{COSTS, pairs};
 
 /// Threads of a CTA, so that a few of them fill an SM of any generation.
@@ -93,10 +93,6 @@ pub(super) fn costs(_: &Shape) -> Vec<Point> {
         Point::new(kernel, (1, 32), &["u64[2]", values, start, IDENTITY, &rounds.to_string()])
     };
     kernels.into_iter().flat_map(|kernel| ROUNDS_OF_COSTS.map(|rounds| point(kernel, rounds))).collect()
-}
-
-pub(super) fn far_loads(shape: &Shape) -> Vec<Point> {
-    chase(shape)
 }
 
 /// Additions to a load; above 64 they come in a loop.
