@@ -9,11 +9,11 @@ use std::collections::HashMap;
 
 use warplens_ir::VariableId;
 use warplens_isa::StateSpace;
-use warplens_trace::MachineClass;
+use warplens_trace::{MachineClass, MachineInst};
 
 use crate::emit::{Atom, Selector};
 use crate::node::{Form, Node, NodeId, Source, Symbol, Word};
-use crate::select::Recipe;
+use crate::select::{Recipe, way_of_atomic};
 
 /// Constants that are in registers, with the block that moved them there.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ impl Selector<'_, '_> {
         let node = &self.body.nodes[id];
         let mut needed: Vec<Source> = match kind(recipe, node) {
             Kind::Names(free) => self.unnamed(node, free),
+            // One that counts lanes takes no number.
+            Kind::Registers if way_of_atomic(node, self.target) == Some(MachineInst::COUNTED) => Vec::new(),
             Kind::Registers => distinct(node),
             Kind::Any => Vec::new(),
         };
@@ -82,15 +84,21 @@ impl Selector<'_, '_> {
         }
         let uniform = self.target.is_from(9, 0) && source.immediate().is_none() && self.body.nodes[id].bits() <= 32;
         let word = self.move_to_register(id, if uniform { MachineClass::Uniform } else { MachineClass::Move }, None);
-        self.constants.moved.entry(source.clone()).or_default().push((block, word));
+        self.constants.moved.entry(source.clone()).or_default().push((self.in_front[block], word));
         word
     }
 
-    /// Brings something to a fresh register, out of another where one is given.
+    /// Brings something to a fresh register, out of another where one is given: in front of the loops around a node, as it
+    /// stays the same in them.
     fn move_to_register(&mut self, id: NodeId, class: MachineClass, from: Option<Word>) -> Word {
         let word = self.fresh();
         let plain = Atom::plain(None, self.body.nodes[id].inst.pc);
-        self.out.push(Atom { class, reads: from.into_iter().collect(), writes: vec![word], ..plain });
+        let atom = Atom { class, reads: from.into_iter().collect(), writes: vec![word], ..plain };
+        let block = self.body.nodes[id].block;
+        match self.in_front[block] {
+            home if home == block => self.out.push(atom),
+            home => self.moved_out.push((home, atom)),
+        }
         word
     }
 
@@ -149,12 +157,12 @@ impl Selector<'_, '_> {
             None => {
                 self.move_to_register(id, MachineClass::Uniform, None);
                 let word = self.move_to_register(id, MachineClass::Move, None);
-                self.constants.window.push((block, word));
+                self.constants.window.push((self.in_front[block], word));
                 word
             }
         };
         let word = self.move_to_register(id, MachineClass::Uniform, Some(window));
-        self.constants.shared.entry(variable).or_default().push((block, word));
+        self.constants.shared.entry(variable).or_default().push((self.in_front[block], word));
         word
     }
 }

@@ -9,6 +9,7 @@ use warplens_trace::{Chain, Code, IntegerLanes, MachineClass, MachineInst, NO_SL
 use crate::constants::Constants;
 use crate::divergence;
 use crate::generate::places;
+use crate::loops;
 use crate::node::{Address, Body, Form, Node, NodeId, Word};
 use crate::number::Numbers;
 use crate::select::{Recipe, Stage, recipe, way_of_atomic};
@@ -50,7 +51,16 @@ pub(crate) struct Selected {
 pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
     let n_words = body.definitions.len() as u32;
     let differs = divergence::differing(body);
-    let mut selector = Selector { body, target, n_words, differs, out: Vec::new(), constants: Constants::default() };
+    let mut selector = Selector {
+        body,
+        target,
+        n_words,
+        differs,
+        in_front: if target.is_from(9, 0) { loops::in_front(body) } else { (0..body.blocks.len()).collect() },
+        out: Vec::new(),
+        moved_out: Vec::new(),
+        constants: Constants::default(),
+    };
     let mut blocks = Vec::with_capacity(body.blocks.len());
     for (position, ids) in body.blocks.iter().enumerate() {
         if position == 0 && body.function.is_kernel() {
@@ -62,6 +72,11 @@ pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
         selector.join_accesses();
         blocks.push(std::mem::take(&mut selector.out));
     }
+    for (position, atom) in selector.moved_out {
+        let block = &mut blocks[position];
+        let at = block.iter().rposition(|atom| atom.class != MachineClass::Branch).map_or(0, |last| last + 1);
+        block.insert(at, atom);
+    }
     Selected { blocks, n_words: selector.n_words }
 }
 
@@ -71,7 +86,12 @@ pub(crate) struct Selector<'a, 'm> {
     n_words: u32,
     /// By word: it may differ between the lanes of a warp.
     differs: Vec<bool>,
+    /// By block: where what does not change is brought to a register. Before compute capability 9.0 ptxas does that anew
+    /// in each turn of a loop, where it is a copy.
+    pub(crate) in_front: Vec<usize>,
     pub(crate) out: Vec<Atom>,
+    /// Instructions for blocks in front of loops.
+    pub(crate) moved_out: Vec<(usize, Atom)>,
     pub(crate) constants: Constants,
 }
 
@@ -120,7 +140,7 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
-        if let Some(way) = way_of_atomic(&self.body.nodes[id]) {
+        if let Some(way) = way_of_atomic(&self.body.nodes[id], self.target) {
             let way = if added_up.is_some() { MachineInst::ADDED_UP } else { way };
             for atom in self.out[first..].iter_mut().filter(|atom| atom.touches_memory()) {
                 atom.amount = way;

@@ -1,6 +1,6 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{Function, FunctionId, FunctionKind, Inst, Module, Unrolled, call_graph};
+use warplens_ir::{Chain, Function, FunctionId, FunctionKind, Inst, Module, Unrolled, call_graph};
 use warplens_isa::{BlockId, Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
 
@@ -87,6 +87,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
         budget: Budget { registers, is_known: options.registers.is_some() },
         is_unrolled: unrolled.is_some(),
         needed: 0,
+        known: number::Known::new(),
         emitter: Emitter::new(module),
     };
     match &unrolled {
@@ -125,6 +126,7 @@ struct Assembler<'t> {
     budget: Budget,
     is_unrolled: bool,
     needed: u32,
+    known: number::Known,
     emitter: Emitter,
 }
 
@@ -158,7 +160,7 @@ impl Assembler<'_> {
         if self.target.is_from(7, 0) {
             banks::assign(&body, &mut blocks);
         }
-        let numbers = number::number(&body, &blocks, self.emitter.next_register())
+        let numbers = number::number(&body, &blocks, self.emitter.next_register(), &mut self.known)
             .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
         self.emitter.add(function, &blocks, &numbers, unrolled, wanted);
         Ok(())
@@ -207,15 +209,23 @@ fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String>
 }
 
 fn loops_said(unrolled: &Unrolled) -> String {
-    let mut loops: Vec<BlockId> = unrolled.chains.iter().flat_map(|chain| &chain.blocks).copied().collect();
+    let (in_part, whole): (Vec<&Chain>, Vec<&Chain>) = unrolled.chains.iter().partition(|chain| chain.goes_back());
+    let mut loops: Vec<BlockId> = whole.iter().flat_map(|chain| &chain.blocks).copied().collect();
     loops.sort_unstable();
     let n = loops.chunk_by(|left, right| left == right).filter(|same| same.len() > 1).count();
-    let what = if n == 1 {
-        "1 loop with a known number of turns is".to_owned()
-    } else {
-        format!("{n} loops with a known number of turns are")
-    };
-    format!("{what} unrolled as ptxas would")
+    let are = |n: usize, what: &str| if n == 1 { format!("1 loop{what} is") } else { format!("{n} loops{what} are") };
+    let mut said = Vec::new();
+    if n > 0 {
+        said.push(format!("{} unrolled", are(n, " with a known number of turns")));
+    }
+    if !in_part.is_empty() {
+        let mut turns: Vec<usize> = in_part.iter().map(|chain| chain.blocks.len()).collect();
+        turns.sort_unstable();
+        turns.dedup();
+        let turns: Vec<String> = turns.iter().map(usize::to_string).collect();
+        said.push(format!("{} unrolled in part, {} turns at a time", are(in_part.len(), ""), turns.join(" or ")));
+    }
+    format!("{}, as ptxas would", said.join(" and "))
 }
 
 /// Where the instructions of a module come from, by program counter.

@@ -294,7 +294,12 @@ fn atomic(group: &[Inst]) -> (C, IntegerLanes, u32) {
             let returns = inst.op() == Op::Atom && inst.writes().next().is_some();
             let is_moved = matches!(atomic.op, warplens_isa::AtomicOp::Exch | warplens_isa::AtomicOp::Cas);
             let is_shared = inst.memory.iter().any(|memory| memory.space == StateSpace::Shared);
-            let way = if !inst.ty.is_integer() && !is_moved && !is_shared { MachineInst::FLOATING } else { 1 };
+            let way = match is_shared {
+                // What adds a number has it in a register.
+                true if inst.sources == [Operand::Immediate(1)] => MachineInst::COUNTED,
+                false if !inst.ty.is_integer() && !is_moved => MachineInst::FLOATING,
+                _ => 1,
+            };
             found = (if returns { C::Atomic } else { C::Reduction }, way);
         }
     }

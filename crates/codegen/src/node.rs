@@ -236,6 +236,17 @@ impl<'m> Body<'m> {
         self.function.results.iter().flat_map(|&register| words_of(self.function, register)).collect()
     }
 
+    /// The word of the function that a word is; none for one that was made on the way.
+    pub(crate) fn owned(&self, word: Word) -> Option<Owned> {
+        let (n_vector, n_predicate) = (self.function.registers.vector, self.function.registers.predicate);
+        let (bank, place) = match word.checked_sub(n_vector) {
+            None => (Bank::Vector, word),
+            Some(place) => (Bank::Predicate, place),
+        };
+        let is_own = bank == Bank::Vector || place < n_predicate;
+        is_own.then_some((self.function.first_block, bank, place))
+    }
+
     /// What a source instruction is.
     pub(crate) fn key(&self, pc: Pc) -> InstKey {
         self.module.key(pc)
@@ -286,6 +297,9 @@ impl DominatorTree {
         above == below || (first..end).contains(&self.ranges[below].0) && self.ranges[below].1 > 0
     }
 }
+
+/// A word that a function has itself: its first block, the bank, and the place there.
+pub(crate) type Owned = (BlockId, Bank, u32);
 
 /// Words of a register; none for banks that PTX does not have.
 pub(crate) fn words_of(function: &Function, register: Register) -> std::ops::Range<Word> {

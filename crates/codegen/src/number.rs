@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use warplens_trace::RegisterNumber;
 
 use crate::emit::{Atom, Selected};
-use crate::node::{Body, Word};
+use crate::node::{Body, Owned, Word};
 
 /// Operands of one instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,16 +39,35 @@ impl Numbers {
     }
 }
 
+/// Numbers of words that live across blocks: a function of which code is made twice, with loops unrolled and without, has
+/// one number for each.
+pub(crate) type Known = HashMap<Owned, RegisterNumber>;
+
 /// Numbers the registers of a function from `first` on; none when there are too many.
-pub(crate) fn number(body: &Body<'_>, selected: &Selected, first: RegisterNumber) -> Option<Numbers> {
+pub(crate) fn number(
+    body: &Body<'_>,
+    selected: &Selected,
+    first: RegisterNumber,
+    known: &mut Known,
+) -> Option<Numbers> {
     let leaders = leaders(selected);
     let homes = homes(body, selected, &leaders);
     let mut shared: HashMap<Word, RegisterNumber> = HashMap::new();
     let mut next = first;
     for (word, home) in homes.iter().enumerate() {
         if *home == Home::Shared && leaders[word] == word as u32 {
-            shared.insert(word as u32, next);
-            next = next.checked_add(1)?;
+            let owned = body.owned(word as u32);
+            let number = match owned.and_then(|owned| known.get(&owned)) {
+                Some(&number) => number,
+                None => {
+                    next = next.checked_add(1)?;
+                    next - 1
+                }
+            };
+            if let Some(owned) = owned {
+                known.insert(owned, number);
+            }
+            shared.insert(word as u32, number);
         }
     }
     let mut numbers = Numbers { blocks: Vec::with_capacity(selected.blocks.len()), end: next };

@@ -5,13 +5,17 @@
 //! leaves to the next ones only, and what its counter makes of constants is a constant. What else that allows, such as
 //! one load for neighbouring numbers of several turns, is left to who makes code of it.
 //!
-//! Which loops ptxas unrolls is not documented. The limits below were read off the machine code that ptxas 13.5 makes of
+//! Which loops ptxas unrolls is not documented. The limits were read off the machine code that ptxas 13.5 makes of
 //! test kernels for 7.5, 8.0, 8.6 and 9.0, with 1 to 200 operations, 0 to 24 loads and 2 to 64 turns (`find`).
-//! Loops that ptxas unrolls in part stay rolled here.
+//!
+//! Of other loops of one block that count up to something, a few turns are put together and the loop goes on behind them
+//! (`partial`): four where their number is not known. What is left over is executed turn by turn; ptxas has two turns
+//! together once more before that, which is left out here.
 
 mod find;
 mod known;
 mod merge;
+mod partial;
 
 use warplens_isa::{BlockId, Pc};
 
@@ -25,6 +29,13 @@ pub struct Chain {
     /// The blocks in the order in which a warp executes them. The first of them holds all operations in the unrolled
     /// module; the others are empty there, and nothing leads to them.
     pub blocks: Vec<BlockId>,
+}
+
+impl Chain {
+    /// True for some turns of a loop that goes on behind them.
+    pub fn goes_back(&self) -> bool {
+        self.blocks.iter().all(|block| *block == self.blocks[0])
+    }
 }
 
 /// A module with unrolled loops.

@@ -22,18 +22,18 @@ fn program() -> Program {
     Program::from_ptx("coulomb", PTX.to_owned()).expect("the kernels are fine")
 }
 
-/// The counts of the whole launch from the first of its CTAs, as all do the same; those that are traced are among them.
-fn measurement(program: &Program, row: &Row, ctas: u32, traced_for: &[Machine]) -> Measurement {
+fn measurement(program: &Program, row: &Row, extent: Extent, traced_for: &[Machine]) -> Measurement {
     let mut options = ExecutionOptions::new();
-    options.extent = Extent::Ctas(0..ctas);
+    options.extent = extent;
     options.traced_for = traced_for.to_vec();
     let measurements =
         measure(program, &[row.launch()], options, Counting::Ptx, &Search::default(), &Progress::default());
     measurements.expect("the kernel runs").remove(0)
 }
 
+/// The counts of the whole launch from the first of its CTAs, as all do the same.
 fn counts(program: &Program, row: &Row) -> Measurement {
-    measurement(program, row, 1, &[])
+    measurement(program, row, Extent::Ctas(0..1), &[])
 }
 
 /// One row of each kernel.
@@ -154,7 +154,7 @@ fn closed_forms_predict_the_times() {
 fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
     let program = program();
     let of_row = |row: &Row| {
-        let measurement = measurement(&program, row, row.ctas(), &machines[..1]);
+        let measurement = measurement(&program, row, Extent::Auto, &machines[..1]);
         ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0)
     };
     rows.par_iter().map(of_row).collect()

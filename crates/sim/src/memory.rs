@@ -192,7 +192,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn deliver(&mut self, arrival: &Arrival<'_>, has_left: bool) {
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
-        let (passes, _) = self.passes(arrival.access, &request);
+        let (passes, _) = self.passes(arrival, &request);
         if self.is_stopped {
             return;
         }
@@ -223,10 +223,10 @@ impl<'a> Memory<'a> {
     }
 
     /// Passes over the banks of shared memory, and those without conflicts.
-    fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
+    fn passes(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> (f64, f64) {
         let rule = (self.config.shared.banks, self.config.shared.packs_pairs);
-        let passes = self.bank_passes.of(rule, access.kind, access.lanes, request);
-        let passes = self.delays.passes(access, request, passes);
+        let passes = self.bank_passes.of(rule, arrival.access.kind, arrival.access.lanes, request);
+        let passes = self.delays.passes(arrival, request, passes);
         let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
         (f64::from(needed), f64::from(passes.ideal))
     }
@@ -250,7 +250,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn conflicts(&mut self, arrival: &Arrival<'_>) -> Option<(f64, f64)> {
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
-        let (passes, ideal) = self.passes(arrival.access, &request);
+        let (passes, ideal) = self.passes(arrival, &request);
         if passes <= ideal || self.config.cluster.is_some() && is_of_other_sm(&request) {
             return None;
         }
@@ -264,7 +264,7 @@ impl<'a> Memory<'a> {
     /// Occupies the banks; returns when a result without latency would be there. What a copy writes takes them as it
     /// comes, line by line.
     fn shared_passes(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> f64 {
-        let (passes, ideal) = self.passes(arrival.access, request);
+        let (passes, ideal) = self.passes(arrival, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
         let mut taken = passes;

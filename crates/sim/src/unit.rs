@@ -29,7 +29,7 @@ use std::fmt;
 use warplens_machine::{Missing, Reader};
 use warplens_stats::Request;
 use warplens_stats::bank::Passes;
-use warplens_trace::{MachineClass, WarpAccess};
+use warplens_trace::MachineClass;
 
 use crate::effect::effects;
 use crate::memory::Arrival;
@@ -72,7 +72,7 @@ pub(crate) trait Delay<'a>: Sized {
     fn new(config: &Self::Config, sm: &SmConfig, job: &Job<'a>, without: Without) -> Self;
 
     /// An access to shared memory is about to take these passes over the banks; returns those that it takes.
-    fn passes(&self, _: &WarpAccess, _: &Request<'_>, passes: Passes) -> Passes {
+    fn passes(&self, _: &Arrival<'_>, _: &Request<'_>, passes: Passes) -> Passes {
         passes
     }
 
@@ -113,8 +113,8 @@ macro_rules! delays {
                 Self { $($name: <$module::$unit<'a> as Delay<'a>>::new(&sm.delays.$name, sm, job, without),)* }
             }
 
-            pub(crate) fn passes(&self, access: &WarpAccess, request: &Request<'_>, passes: Passes) -> Passes {
-                $(let passes = self.$name.passes(access, request, passes);)*
+            pub(crate) fn passes(&self, arrival: &Arrival<'_>, request: &Request<'_>, passes: Passes) -> Passes {
+                $(let passes = self.$name.passes(arrival, request, passes);)*
                 passes
             }
 

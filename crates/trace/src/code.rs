@@ -129,6 +129,8 @@ impl MachineInst {
     /// The amount of an atomic operation on shared memory that is a loop of machine code: it loads, computes, and exchanges
     /// if nobody else was faster.
     pub const LOOP: u32 = Self::FLOATING + 1;
+    /// The amount of an atomic operation on shared memory that adds to each word how many lanes mean it.
+    pub const COUNTED: u32 = Self::LOOP + 1;
 
     /// Units of its class's work that it is: multiply-adds on the tensor lanes, one instruction elsewhere.
     pub const fn units(&self) -> u32 {

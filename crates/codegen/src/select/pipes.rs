@@ -34,14 +34,19 @@ pub(super) fn barrier(node: &Node<'_>) -> Recipe {
     Recipe::Amount(class, number.unwrap_or(0))
 }
 
-/// How an atomic operation is done, as the amount of its instruction; none of others. In shared memory there are units for integers of 32 bits, exchanges and comparisons;
-/// everything else is a loop (ptxas 13.0 for sm_86 and 90).
-pub(crate) fn way_of_atomic(node: &Node<'_>) -> Option<u32> {
+/// How an atomic operation is done, as the amount of its instruction; none of others. In shared memory there are units for
+/// integers of 32 bits, exchanges and comparisons; everything else is a loop (ptxas 13.0 for sm_86 and 90). From 8.0 on an
+/// addition of one there counts lanes where nobody asks for what was there before (`ATOMS.POPC.INC` of ptxas 13.0; additions
+/// of other numbers and `inc` do not).
+pub(crate) fn way_of_atomic(node: &Node<'_>, target: &Target) -> Option<u32> {
     let (Operation::Atom(atomic) | Operation::Red(atomic)) = node.inst.operation else { return None };
     let is_float = !node.inst.ty.is_integer();
     let is_shared = node.address.as_ref().is_some_and(|address| address.space == StateSpace::Shared);
     let is_moved = matches!(atomic.op, AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Mbarrier(_));
+    let adds_one = atomic.op == AtomicOp::Add && node.sources.first().and_then(Source::immediate) == Some(1);
+    let is_asked = node.written().next().is_some();
     Some(match is_shared {
+        true if adds_one && !is_asked && !is_float && node.bits() == 32 && target.is_from(8, 0) => MachineInst::COUNTED,
         true if !is_moved && (is_float || node.bits() != 32) => MachineInst::LOOP,
         false if is_float && !is_moved => MachineInst::FLOATING,
         _ => 1,

@@ -1,18 +1,53 @@
 //! Copies into registers that several instructions write: loop counters and the like.
 
 use super::Links;
-use crate::node::{Body, Form, NodeId, Source, Word};
+use crate::node::{Body, Form, NodeId, Source, Word, has_effect};
+
+/// Values that are computed later than the program has them, at most: each time all links are looked for again.
+const MOST_MOVED: usize = 64;
 
 /// Lets a value be computed in the register that it is copied to, where both are never needed at once.
 pub(super) fn coalesce(body: &mut Body<'_>) {
-    let links = Links::new(body);
+    let mut links = Links::new(body);
+    let mut moved = 0;
     for ids in body.blocks.clone() {
         for &id in &ids {
-            if body.nodes[id].form == Form::Copy {
-                try_copy(body, &links, &ids, id);
+            if body.nodes[id].form != Form::Copy {
+                continue;
             }
+            if moved < MOST_MOVED && delay(body, &links, id) {
+                moved += 1;
+                links = Links::new(body);
+            }
+            try_copy(body, &links, &ids, id);
         }
     }
+}
+
+/// Moves what makes the value of a copy behind the last that reads what was in the copy's register before.
+fn delay(body: &mut Body<'_>, links: &Links, copy: NodeId) -> bool {
+    let node = &body.nodes[copy];
+    let ([Source::Words(from)], [to]) = (node.sources.as_slice(), node.writes.as_slice()) else { return false };
+    if node.guard.is_some() || from.len() != to.len() || !body.is_single(from) {
+        return false;
+    }
+    let Some(maker) = links.maker(body, &Source::Words(from.clone())) else { return false };
+    let made = &body.nodes[maker];
+    if made.block != node.block || maker > copy || made.address.is_some() || has_effect(made.inst) {
+        return false;
+    }
+    let needs_old = |id: &NodeId| !body.nodes[*id].is_dead() && body.nodes[*id].reads().any(|word| to.contains(&word));
+    let Some(last) = (maker + 1..copy).rev().find(needs_old) else { return false };
+    let changes = |id: NodeId| {
+        let other = &body.nodes[id];
+        let reads = other.reads().any(|word| from.contains(&word));
+        !other.is_dead() && (reads || other.written().any(|word| made.reads().any(|read| read == word)))
+    };
+    if (maker + 1..=last).any(changes) {
+        return false;
+    }
+    body.nodes[maker..=last].rotate_left(1);
+    true
 }
 
 /// Lets instructions read the register that a copy reads, where it is not written before they do.

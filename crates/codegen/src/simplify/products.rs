@@ -1,6 +1,6 @@
 //! Products and shifts that go into sums.
 
-use warplens_isa::Op;
+use warplens_isa::{Op, ScalarType};
 
 use super::offsets::is_sum;
 use super::{Links, is_free, reads_as_value};
@@ -9,6 +9,9 @@ use crate::target::Target;
 
 /// Makes multiply-adds and shift-adds of sums whose operand is a product or a shift that goes nowhere else.
 pub(super) fn fuse(body: &mut Body<'_>, target: &Target) {
+    if target.is_from(7, 0) {
+        extend_in_sums(body);
+    }
     let links = Links::new(body);
     let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
     for id in order {
@@ -32,6 +35,39 @@ pub(super) fn fuse(body: &mut Body<'_>, target: &Target) {
     scale_addresses(body, target);
 }
 
+/// Sums of 64 bits take 32 with their sign: the upper half adds the sign of the word that the lower half adds.
+fn extend_in_sums(body: &mut Body<'_>) {
+    let links = Links::new(body);
+    let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
+    for id in order {
+        let node = &body.nodes[id];
+        let extends = node.inst.op() == Op::Cvt
+            && node.inst.ty.bits() == 64
+            && node.inst.ty.is_integer()
+            && node.inst.source_ty == ScalarType::S32
+            && is_free(node)
+            && body.is_single(&node.writes[0]);
+        let [source] = node.sources.as_slice() else { continue };
+        if !extends || source.words().len() != 1 {
+            continue;
+        }
+        let (value, narrow) = (Source::Words(node.writes[0].clone()), source.clone());
+        let users = links.users(value.words());
+        let takes = |&user: &NodeId| {
+            let sum = &body.nodes[user];
+            is_sum(sum) && sum.inst.op() == Op::Add && sum.bits() == 64 && reads_as_value(sum, &value)
+                && links.sources_are_stable(body, id, user)
+        };
+        if !users.is_empty() && users.iter().all(takes) {
+            for user in users {
+                for source in body.nodes[user].sources.iter_mut().filter(|source| **source == value) {
+                    *source = narrow.clone();
+                }
+            }
+        }
+    }
+}
+
 /// What a sum becomes with the operation that makes one of its operands, if that is possible and gains something.
 fn fused_form(body: &Body<'_>, links: &Links, maker: NodeId, sum: NodeId, target: &Target) -> Option<Form> {
     let (made, node) = (&body.nodes[maker], &body.nodes[sum]);
@@ -50,7 +86,7 @@ fn fused_form(body: &Body<'_>, links: &Links, maker: NodeId, sum: NodeId, target
     let integer = made.inst.ty.is_integer();
     match made.inst.op() {
         Op::Mul if integer && made.bits() == 32 && node.bits() == 32 => (users.len() == 1).then_some(Form::MultiplyAdd),
-        Op::MulWide if made.bits() == 32 && node.bits() == 64 && target.is_from(7, 0) => {
+        Op::MulWide if 2 * made.bits() == node.bits() && matches!(made.bits(), 16 | 32) && target.is_from(7, 0) => {
             only_sums().then_some(Form::MultiplyAdd)
         }
         Op::Shl if is_constant_shift(made) && node.bits() == made.bits() => {

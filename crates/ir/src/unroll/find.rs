@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use warplens_isa::{BlockId, Op, StateSpace};
 
-use super::Chain;
+use super::{Chain, partial};
 use super::known::{Known, constants, overlaps};
 use crate::{Bank, Cfg, Dominators, Flow, Function, Inst, Module, Register};
 
@@ -48,7 +48,7 @@ impl<'m> Finder<'m> {
     pub(super) fn chains(&self) -> Vec<Chain> {
         let loops: BTreeMap<BlockId, Loop> =
             self.function.block_ids().filter_map(|block| Some((block, self.unrolls(block)?))).collect();
-        if loops.is_empty() || self.has_other_banks() {
+        if self.has_other_banks() {
             return Vec::new();
         }
         let mut taken: Vec<BlockId> = Vec::new();
@@ -63,6 +63,7 @@ impl<'m> Finder<'m> {
                 chains.push(Chain { blocks });
             }
         }
+        chains.extend(self.function.block_ids().filter(|block| !taken.contains(block)).filter_map(|id| self.in_part(id)));
         chains
     }
 
@@ -119,6 +120,23 @@ impl<'m> Finder<'m> {
         }
         let (turns, overhead) = self.turns(id, before, taken == id)?;
         (turns > 1 && turns * block.insts.len() <= self.limit(id, overhead)).then_some(Loop { turns, exit })
+    }
+
+    /// A loop of one block of which a few turns are put together.
+    fn in_part(&self, id: BlockId) -> Option<Chain> {
+        let block = &self.module.blocks[id];
+        let Flow::Branch { taken, next: Some(next) } = block.flow else { return None };
+        if (taken == id) == (next == id) || block.stays_rolled || !self.cfg.postorder().contains(&id) {
+            return None;
+        }
+        let others = self.cfg.predecessors(id).iter().copied().filter(|&other| other != id);
+        let known = match others.collect::<Vec<_>>()[..] {
+            [before] if self.goes_on(before) == Some(id) => self.turns(id, before, taken == id),
+            _ => None,
+        };
+        let known = known.map(|(turns, _)| turns);
+        let turns = partial::turns(&block.insts, taken == id, &self.constants, known, self.target);
+        (turns > 1).then(|| Chain { blocks: vec![id; turns] })
     }
 
     /// How often a loop of one block runs, and how many of its operations only count and branch.

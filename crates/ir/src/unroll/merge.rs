@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType};
+use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType, Sum};
 
 use super::Chain;
-use super::known::{Known, constants};
+use super::known::{Known, constants, overlaps};
+use super::partial::{Shifted, sum};
 use crate::{
     Accesses, Bank, Cfg, Flow, Function, FunctionId, Inst, Liveness, Module, Operand, Register, SignedValue, WordSet,
 };
@@ -60,21 +61,24 @@ pub(super) struct Merger<'a> {
     constants: HashMap<Register, u64>,
     /// The register that holds the value of one now, where it is another.
     names: HashMap<Register, Register>,
+    /// Registers whose value is that of another and a number more.
+    shifted: HashMap<Register, Shifted>,
 }
 
 impl<'a> Merger<'a> {
     pub(super) fn new(from: &'a Module, into: &'a mut Module, id: FunctionId) -> Self {
         let function = &from.functions[id];
         let constants = constants(from, function);
-        Self { from, into, id, n_vector: function.registers.vector, constants, names: HashMap::new() }
+        Self { from, into, id, n_vector: function.registers.vector, constants, names: HashMap::new(), shifted: HashMap::new() }
     }
 
     /// Writes all operations of a chain to its first block. None where registers overlap in other ways than as a whole.
     pub(super) fn merge(mut self, chain: &Chain, live: &Liveness, copies: &mut Vec<(Pc, u16)>) -> Option<()> {
         let (&head, &last) = (chain.blocks.first()?, chain.blocks.last()?);
+        let goes_back = chain.goes_back();
         let insts = chain.blocks.iter().enumerate().flat_map(|(number, &block)| {
             let insts = &self.from.blocks[block].insts;
-            let goes_on = number + 1 < chain.blocks.len() || self.is_loop(last);
+            let goes_on = number + 1 < chain.blocks.len() || (self.is_loop(last) && !goes_back);
             let jumps = goes_on && insts.last().is_some_and(|inst| inst.op() == Op::Bra);
             insts[..insts.len() - usize::from(jumps)].iter().map(move |inst| (number, inst))
         });
@@ -82,31 +86,46 @@ impl<'a> Merger<'a> {
         if !are_apart(&insts) {
             return None;
         }
-        let kept = self.kept(&insts, last, live);
+        let kept = self.kept(&insts, chain, live);
         let constants = std::mem::take(&mut self.constants);
         let mut known = Known::new(&constants);
         let (mut merged, mut made) = (Vec::with_capacity(insts.len()), Vec::with_capacity(insts.len()));
         for ((number, inst), is_kept) in insts.into_iter().zip(kept) {
             let value = known.evaluate(inst).filter(|_| inst.op() != Op::Setp);
             let mut copy = value.map_or_else(|| self.renamed(inst, &known), |value| constant(inst, value));
+            let apart = if goes_back { self.take_apart(&mut copy) } else { None };
+            let shifted = if goes_back { self.shift(&mut copy, &constants) } else { None };
             self.name_results(&mut copy, is_kept);
             for written in inst.writes() {
                 known.values.remove(&written);
             }
+            for written in copy.writes() {
+                self.shifted.retain(|&other, &mut (root, _)| !overlaps(other, written) && !overlaps(root, written));
+            }
+            if let (Some(shifted), [Some(to)]) = (shifted, &copy.destinations[..])
+                && shifted.0 != *to
+            {
+                self.shifted.insert(*to, shifted);
+            }
             if let (Some(value), Some(Some(to))) = (value, inst.destinations.first()) {
                 known.values.insert(*to, value);
             }
-            copy.pc = Pc(u32::try_from(self.from.pcs.len() + copies.len() + made.len()).ok()?);
-            made.push((inst.pc, u16::try_from(number).ok()?));
-            merged.push(copy);
+            for mut copy in apart.into_iter().chain([copy]) {
+                copy.pc = Pc(u32::try_from(self.from.pcs.len() + copies.len() + made.len()).ok()?);
+                made.push((inst.pc, u16::try_from(number).ok()?));
+                merged.push(copy);
+            }
         }
         for &(pc, _) in &made {
             let info = self.from.pcs[pc].clone();
             self.into.pcs.push(info);
         }
         copies.extend(made);
-        let flow =
-            if self.is_loop(last) { Flow::Fallthrough(self.exit(last)?) } else { self.from.blocks[last].flow.clone() };
+        let flow = if self.is_loop(last) && !goes_back {
+            Flow::Fallthrough(self.exit(last)?)
+        } else {
+            self.from.blocks[last].flow.clone()
+        };
         for &block in &chain.blocks {
             let block = &mut self.into.blocks[block];
             (block.insts, block.flow) = (Vec::new(), Flow::Exit { next: None });
@@ -125,8 +144,9 @@ impl<'a> Merger<'a> {
     }
 
     /// By operation: it leaves its results where those behind the chain look for them.
-    fn kept(&self, insts: &[(usize, &Inst)], last: BlockId, live: &Liveness) -> Vec<bool> {
-        let mut wanted: WordSet = if self.is_loop(last) {
+    fn kept(&self, insts: &[(usize, &Inst)], chain: &Chain, live: &Liveness) -> Vec<bool> {
+        let last = chain.blocks[chain.blocks.len() - 1];
+        let mut wanted: WordSet = if self.is_loop(last) && !chain.goes_back() {
             self.exit(last).map(|exit| live.live_in(exit).clone()).unwrap_or_default()
         } else {
             live.live_out(last).clone()
@@ -163,6 +183,45 @@ impl<'a> Merger<'a> {
             memory.base = self.now(memory.base);
         }
         copy
+    }
+
+    /// Of a sum of two registers of which one was moved on by a number: the sum without the number, which is the same in all
+    /// turns, so that the operation only adds the number to it.
+    fn take_apart(&mut self, copy: &mut Inst) -> Option<Inst> {
+        sum(copy, |_| Some(0))?;
+        let [Operand::Register(a), Operand::Register(b)] = copy.sources[..] else { return None };
+        let moved = |register| self.shifted.get(&register).copied().filter(|&(_, by)| by != 0);
+        let (root, by, other) = match (moved(a), moved(b), copy.op()) {
+            (Some((root, by)), None, Op::Add) => (root, by, b),
+            (None, Some((root, by)), Op::Add) => (root, by, a),
+            _ => return None,
+        };
+        let mut first = copy.clone();
+        let to = self.fresh(copy.destinations[0]?);
+        first.sources = vec![Operand::Register(root), Operand::Register(other)];
+        first.destinations = vec![Some(to)];
+        copy.sources = vec![Operand::Register(to), Operand::Immediate(by)];
+        Some(first)
+    }
+
+    /// Adds up what turns add one after the other: an operation that moves a register on takes the one that was there at the
+    /// start.
+    fn shift(&self, copy: &mut Inst, constants: &HashMap<Register, u64>) -> Option<Shifted> {
+        let number = |operand: &Operand| match operand {
+            Operand::Immediate(value) => Some(*value),
+            Operand::Register(register) => constants.get(register).copied(),
+            _ => None,
+        };
+        let (register, by) = sum(copy, number)?;
+        let Some(&(root, before)) = self.shifted.get(&register) else { return Some((register, by)) };
+        let all = before.wrapping_add(by);
+        if copy.op() != Op::Mov {
+            let bits = copy.ty.bits();
+            let number = if bits < 64 { all & ((1 << bits) - 1) } else { all };
+            copy.operation = Operation::Add(Sum::default());
+            copy.sources = vec![Operand::Register(root), Operand::Immediate(number)];
+        }
+        Some((root, all))
     }
 
     /// The register that holds the value of another now.

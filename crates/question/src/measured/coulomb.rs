@@ -18,13 +18,6 @@ pub const GPU: &str = "rtx2080ti@1350";
 pub const SIZE: u64 = 256;
 /// Point charges. The figures come without their number; three counters say it.
 pub const CHARGES: u64 = 64;
-/// CTAs of two waves: an SM of compute capability 7.5 holds at most 16 at once.
-const WAVES: u32 = 32;
-
-/// Those where arrays lie in local memory: warps whose part of it is in the L1 cache get ahead of the others over several
-/// waves.
-const WAVES_OF_LOCAL: u32 = 128;
-
 /// A measured configuration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Configuration {
@@ -71,11 +64,6 @@ impl Configuration {
         (SIZE * SIZE * SIZE / self.z) as f64
     }
 
-    /// CTAs that speak for all.
-    pub fn ctas(&self) -> u32 {
-        if self.of("local_bytes") > 0.0 { WAVES_OF_LOCAL } else { WAVES }
-    }
-
     /// The launch.
     pub fn launch(&self) -> Launch {
         let small = |value: u64| u32::try_from(value).expect("grids are small");
@@ -110,7 +98,7 @@ pub fn configurations() -> Vec<Configuration> {
     lines(TABLE).map(configuration).collect()
 }
 
-/// The table as rows. All CTAs do the same, so that those of a few waves speak for all.
+/// The table as rows.
 pub(super) fn held() -> Held {
     let row = |of: Configuration| Row {
         table: NAME.to_owned(),
@@ -126,7 +114,7 @@ pub(super) fn held() -> Held {
         input: Some(Kernels::Held { name: "validation/coulomb/sm_75.ptx", ptx: PTX }),
         launch_file: None,
         launch: Some(of.launch()),
-        ctas: Some(0..of.ctas()),
+        ctas: None,
         class: Some("direct Coulomb summation".to_owned()),
         parameter: None,
         clock_cycles: None,

@@ -55,7 +55,9 @@ impl Counter {
                 profile.global.get(&rule).map(|counts| counts.loads as f64)
             }
             Self::SharedWavefronts => {
-                profile.shared.get(&BankRule::of(cc.major.into())).map(|counts| counts.wavefronts as f64)
+                // Those of atomics are not among what profilers count of loads and stores.
+                let counts = profile.shared.get(&BankRule::of(cc.major.into())).filter(|counts| counts.atomics == 0);
+                counts.map(|counts| counts.wavefronts as f64)
             }
             Self::DramBytes => quantity(ModelId::Teg, Symbol::DramBytes),
         }
