@@ -1,4 +1,4 @@
-// All lanes of a block count in eight words of shared memory. Repaired: a copy of the words for each lane.
+// All lanes of a block count in eight words of shared memory. Repaired: a copy of the words for each lane. Before 8.0: later ones count lanes on one word together.
 extern "C" __global__ void mistake(const unsigned* __restrict__ x, int* __restrict__ bins, int n) {
     __shared__ int count[8];
     if (threadIdx.x < 8) count[threadIdx.x] = 0;

@@ -1,5 +1,7 @@
 //! From a kernel to its machine code.
 
+use std::collections::HashSet;
+
 use warplens_ir::{Chain, Function, FunctionId, FunctionKind, Inst, Module, Unrolled, call_graph};
 use warplens_isa::{BlockId, Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
@@ -94,7 +96,8 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
         None => functions.iter().try_for_each(|&id| assembler.add(module, &slots, id, None, |_| true))?,
         Some(unrolled) => {
             let of_copies = slots.clone().unrolled(unrolled);
-            let is_part = |block: BlockId| unrolled.chains.iter().any(|chain| chain.blocks.contains(&block));
+            let parts: HashSet<BlockId> = unrolled.chains.iter().flat_map(|chain| &chain.blocks).copied().collect();
+            let is_part = |block: BlockId| parts.contains(&block);
             for &id in &functions {
                 let is_whole = |block: BlockId| !is_part(block) || unrolled.chain(block).is_some();
                 assembler.add(&unrolled.module, &of_copies, id, Some(unrolled), is_whole)?;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
-use warplens_isa::{BlockId, Op, Operation, Pc, StateSpace};
+use warplens_isa::{AtomicOp, BlockId, Op, Operation, Pc, StateSpace};
 use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::banks::has_fixed_latency;
@@ -292,11 +292,11 @@ fn atomic(group: &[Inst]) -> (C, IntegerLanes, u32) {
     for inst in group {
         if let Operation::Atom(atomic) | Operation::Red(atomic) = inst.operation {
             let returns = inst.op() == Op::Atom && inst.writes().next().is_some();
-            let is_moved = matches!(atomic.op, warplens_isa::AtomicOp::Exch | warplens_isa::AtomicOp::Cas);
+            let is_moved = matches!(atomic.op, AtomicOp::Exch | AtomicOp::Cas);
             let is_shared = inst.memory.iter().any(|memory| memory.space == StateSpace::Shared);
             let way = match is_shared {
                 // What adds a number has it in a register.
-                true if inst.sources == [Operand::Immediate(1)] => MachineInst::COUNTED,
+                true if atomic.op == AtomicOp::Add && inst.sources == [Operand::Immediate(1)] => MachineInst::COUNTED,
                 false if !inst.ty.is_integer() && !is_moved => MachineInst::FLOATING,
                 _ => 1,
             };

@@ -46,7 +46,8 @@ const REGISTER_FILE: u32 = 65536;
 pub fn register_estimate(module: &Module, kernel: FunctionId, target: u32) -> u32 {
     let calls = CallGraph::new(module);
     let reachable = calls.reachable(kernel);
-    let unrolled = Unrolled::new(module, &reachable, target);
+    // Loops in part are left to `steps`.
+    let unrolled = Unrolled::whole(module, &reachable, target);
     let module = unrolled.as_ref().map_or(module, |unrolled| &unrolled.module);
     let functions = reachable.into_iter().map(|id| &module.functions[id]);
     let most = functions.map(|function| estimate_body(module, function, target)).max().unwrap_or(0);

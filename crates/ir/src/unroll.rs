@@ -23,11 +23,12 @@ use crate::{FunctionId, Module};
 use find::Finder;
 use merge::{Merger, live};
 
-/// Blocks that always follow each other and are one block of an unrolled function.
+/// Blocks that follow each other and are one block of an unrolled function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chain {
     /// The blocks in the order in which a warp executes them. The first of them holds all operations in the unrolled
-    /// module; the others are empty there, and nothing leads to them.
+    /// module; the others are empty there, and nothing leads to them. A loop of which some turns are together is the same
+    /// block that many times.
     pub blocks: Vec<BlockId>,
 }
 
@@ -41,7 +42,9 @@ impl Chain {
 /// A module with unrolled loops.
 #[derive(Clone, Debug)]
 pub struct Unrolled {
-    /// The same functions with the same blocks. Operations of chains have program counters of their own.
+    /// The same functions with the same blocks. Operations of chains have program counters of their own. A loop of which
+    /// some turns are together ([`Chain::goes_back`]) has no way out between them: it computes what the program does only
+    /// where that many are left.
     pub module: Module,
     /// What was put together, in the order of the first blocks.
     pub chains: Vec<Chain>,
@@ -54,15 +57,31 @@ impl Unrolled {
     /// Unrolls loops of these functions for a target of compute capability `target` (80 for `sm_80`); none where there is
     /// nothing to unroll.
     pub fn new(module: &Module, functions: &[FunctionId], target: u32) -> Option<Self> {
+        Self::of(module, functions, |finder| [finder.chains(), finder.in_part()].concat(), target)
+    }
+
+    /// The same, of loops whose turns are all known and put together.
+    pub fn whole(module: &Module, functions: &[FunctionId], target: u32) -> Option<Self> {
+        Self::of(module, functions, |finder| finder.chains(), target)
+    }
+
+    fn of(
+        module: &Module,
+        functions: &[FunctionId],
+        chains: impl Fn(&Finder<'_>) -> Vec<Chain>,
+        target: u32,
+    ) -> Option<Self> {
         let mut unrolled =
             Self { module: Module::default(), chains: Vec::new(), copies: Vec::new(), n_pcs: module.pcs.len() };
         let mut changed: Option<Module> = None;
         for &id in functions {
-            let found = Finder::new(module, &module.functions[id], target).chains();
+            let finder = Finder::new(module, &module.functions[id], target);
+            let found = chains(&finder);
             let Some(live) = (!found.is_empty()).then(|| live(module, &module.functions[id])) else { continue };
             for chain in found {
                 let changed = changed.get_or_insert_with(|| module.clone());
-                let merged = Merger::new(module, changed, id).merge(&chain, &live, &mut unrolled.copies);
+                let merged =
+                    Merger::new(module, changed, id, &finder.constants).merge(&chain, &live, &mut unrolled.copies);
                 if merged.is_some() {
                     unrolled.chains.push(chain);
                 }

@@ -28,7 +28,7 @@
 //! both have the same, as far as they are enough. Of blocks that are executed several times the mean counts, which is exact
 //! in the sum.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_isa::{Family, NamedType, StateSpace};
@@ -36,7 +36,7 @@ use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_sim::traces::Traced;
 use warplens_sim::{Pipe, pipe_time};
 use warplens_stats::{BankRule, Count, LineCounts, Profile, bank, sector};
-use warplens_trace::{Code, IntegerLanes, MachineClass};
+use warplens_trace::{Code, IntegerLanes, MachineClass, MachineInst};
 
 use crate::assumption::{AssumptionId, of_machine};
 use crate::demand::Demand;
@@ -291,6 +291,8 @@ struct Work {
     either: f64,
     /// Executions of instructions that may access shared memory, by the instruction of the program that they are made of.
     shared: BTreeMap<u32, f64>,
+    /// Instructions of the program that count lanes.
+    counted: BTreeSet<u32>,
 }
 
 /// Whether lanes load more than 32 bits each.
@@ -308,6 +310,7 @@ impl Work {
     fn of(traced: &Traced, code: &Code) -> Self {
         let mut by_class: Vec<_> = MachineClass::ALL.iter().map(|&class| (class, 0.0, 0.0)).collect();
         let mut shared: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut counted = BTreeSet::new();
         let mut either = 0.0;
         let blocks = code.executions(&traced.executions).into_iter();
         for (inst, n) in blocks.flat_map(|(block, n)| code.block(block).iter().map(move |inst| (inst, n as f64))) {
@@ -317,12 +320,17 @@ impl Work {
                 IntegerLanes::OfClass => *units += n * f64::from(inst.units()),
                 IntegerLanes::Either | IntegerLanes::MultiplyAdd => either += n,
             }
+            if matches!(inst.class, MachineClass::Atomic | MachineClass::Reduction)
+                && inst.amount == MachineInst::COUNTED
+            {
+                counted.insert(inst.place);
+            }
             if inst.touches_memory() && matches!(inst.space, StateSpace::Shared | StateSpace::Generic) {
                 *shared.entry(inst.place).or_default() += n;
             }
         }
         by_class.retain(|&(_, executions, _)| executions > 0.0);
-        Self { by_class, either, shared }
+        Self { by_class, either, shared, counted }
     }
 
     /// Share of the program's wavefronts that machine code needs at least.
@@ -332,7 +340,14 @@ impl Work {
             let wavefronts = line.shared.get(&rule).map_or(0, |counts| counts.wavefronts) as f64;
             let instructions = self.shared.get(&line.pc.0).copied().unwrap_or(0.0);
             all += wavefronts;
-            let least = if packs_pairs && is_wide_load(line) { bank::LEAST_PACKED } else { 1.0 };
+            let least = match line.shared.get(&rule) {
+                _ if packs_pairs && is_wide_load(line) => bank::LEAST_PACKED,
+                // One that counts lanes takes them together that mean one word.
+                Some(counts) if counts.atomics > 0 && self.counted.contains(&line.pc.0) => {
+                    counts.ideal_wavefronts as f64 / wavefronts.max(1.0)
+                }
+                _ => 1.0,
+            };
             needed += least * wavefronts * (instructions / (line.executed as f64).max(1.0)).min(1.0);
         }
         if all > 0.0 { needed / all } else { 1.0 }
@@ -448,7 +463,7 @@ mod tests {
     fn shared_out(integer: f64, multiply_add: f64, either: f64) -> (f64, f64) {
         let machine = builtin::machine("h200").expect("it is built in").expect("its file is valid");
         let mut reader = Reader::new(&machine, Strictness::AllowInferred);
-        let work = Work { by_class: Vec::new(), either, shared: BTreeMap::new() };
+        let work = Work { by_class: Vec::new(), either, shared: BTreeMap::new(), counted: BTreeSet::new() };
         let mut pipes: Vec<(Pipe, f64)> = Pipe::ALL.iter().map(|&pipe| (pipe, 0.0)).collect();
         (pipes[Pipe::Alu as usize].1, pipes[Pipe::Fma as usize].1) = (integer, multiply_add);
         work.share_out(&mut pipes, &mut reader).expect("the machine has both");

@@ -102,7 +102,7 @@ fn only_loops_that_count_by_a_number_up_to_what_stays_are_unrolled_in_part() {
     assert_eq!(turns(&kernel(".pragma \"nounroll\";", SHORT, "1", "%r9", false), 80), 1);
 }
 
-/// Turns count on from where the first began, and so do addresses; what is the same in all of them is computed once.
+/// Turns count on from where the first began, and so do addresses.
 #[test]
 fn turns_that_are_put_together_add_up_what_they_count() {
     let body = "cvt.u64.u32 %rd2, %r9; add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r3, [%rd3];\n\

@@ -283,7 +283,7 @@ fn unrolled_loops_compute_the_same() {
         );
         let launches = Launch::parse_file("launch", &launch).unwrap();
         let rolled = Test::new(&text, &launches, BarrierRule::Threads, BUDGET).unwrap();
-        let unrolled = Unrolled::new(&rolled.module, &rolled.kernels, 86).expect("the loop is unrolled");
+        let unrolled = Unrolled::whole(&rolled.module, &rolled.kernels, 86).expect("the loop is unrolled");
         let blocks = |test: &Test| test.run::<Simt>().map(|left| (left.memory, left.launches));
         let unrolled = Test { module: Arc::new(unrolled.module), ..rolled.clone() };
         let ((expected, before), (found, after)) = (blocks(&rolled).unwrap(), blocks(&unrolled).unwrap());

@@ -79,6 +79,71 @@ fn shared_memory_has_no_unit_for_floating_point_and_64_bits() {
     assert_eq!(way("red.global.add.u64 [%rd3], %rd3;"), 1);
 }
 
+/// `ATOMS.POPC.INC` of ptxas 13.0, from 8.0 on.
+#[test]
+fn an_addition_of_one_in_shared_memory_counts_lanes() {
+    let atomic = |gpu: &str, body: &str| {
+        let code = code(gpu, body);
+        let found = code.iter().flatten().find(|inst| matches!(inst.class, C::Atomic | C::Reduction));
+        let moves = count(&code, C::Move);
+        (found.expect("the kernel has an atomic operation").amount, moves)
+    };
+    let (counts, moves) = atomic("a100-80", "red.shared.add.u32 [%r1], 1;");
+    assert_eq!(counts, MachineInst::COUNTED);
+    // The number is in no register; another one is.
+    assert_eq!(atomic("a100-80", "red.shared.add.u32 [%r1], 2;"), (1, moves + 1));
+    assert_eq!(atomic("h200", "atom.shared.add.s32 %r3, [%r1], 1;").0, MachineInst::COUNTED);
+    for other in [
+        "atom.shared.add.u32 %r3, [%r1], 1;\nst.global.u32 [%rd3], %r3;",
+        "red.shared.inc.u32 [%r1], -1;",
+        "red.shared.add.u32 [%r1], %r2;",
+    ] {
+        assert_eq!(atomic("h200", other).0, 1, "{other}");
+    }
+    assert_eq!(atomic("t4", "red.shared.add.u32 [%r1], 1;").0, 1);
+}
+
+/// From 9.0 on words of constant banks come by instructions of their own, once in front of a loop; before, ptxas copies
+/// them in each turn.
+#[test]
+fn constants_come_to_registers_in_front_of_loops_from_hopper_on() {
+    let body = "mov.u32 %r3, 0;\nmov.u32 %r4, %nctaid.x;\nmov.u32 %r5, %ntid.x;\nL:\n\
+                mad.lo.u32 %r3, %r4, %r5, %r3;\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra L;\nst.global.u32 [%rd3], %r3;";
+    // The loop ends in the only branch with a guard.
+    let turn = |gpu: &str| {
+        let code = code(gpu, body);
+        let is_loop =
+            |block: &&Vec<MachineInst>| block.iter().any(|inst| inst.class == C::Branch && inst.guard.is_some());
+        let classes = |block: &Vec<MachineInst>| block.iter().map(|inst| inst.class).collect::<Vec<_>>();
+        code.iter().find(is_loop).map(classes).expect("there is a loop")
+    };
+    assert_eq!(turn("h200"), [C::IntMul, C::Int, C::Branch]);
+    assert_eq!(turn("a100-80"), [C::Move, C::IntMul, C::Int, C::Branch]);
+}
+
+#[test]
+fn a_sum_of_64_bits_takes_32_with_their_sign() {
+    let of = |gpu: &str| {
+        let code = code(gpu, "cvt.s64.s32 %rd4, %r1;\nadd.s64 %rd5, %rd3, %rd4;\nst.global.u8 [%rd5], %r1;");
+        (count(&code, C::Int), count(&code, C::IntMul))
+    };
+    // Two sums after the address of the thread, and no extension; before 8.0 there is one.
+    assert_eq!(of("a100-80"), (2, 1));
+    assert_eq!(of("t4"), (3, 1));
+}
+
+/// The value that a copy at the end of a turn takes is computed in its register, behind the last that reads the old one.
+#[test]
+fn copies_at_the_end_of_a_turn_are_gone() {
+    let body = "mov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\nL:\nfma.rn.f32 %f3, %f1, %f2, %f2;\n\
+                mul.f32 %f4, %f1, %f1;\nfma.rn.f32 %f2, %f4, %f2, %f2;\nmov.f32 %f1, %f3;\n\
+                setp.lt.f32 %p1, %f2, 0f42C80000;\n@%p1 bra L;\nst.global.f32 [%rd3], %f1;";
+    let code = code("a100-80", body);
+    let turn = code.iter().find(|block| block.iter().any(|inst| inst.class == C::Branch && inst.guard.is_some()));
+    let classes: Vec<C> = turn.expect("there is a loop").iter().map(|inst| inst.class).collect();
+    assert_eq!(classes, [C::Fp32, C::Fp32, C::Fp32, C::Int, C::Branch]);
+}
+
 /// Two short arms, of which each lane takes one, are guarded; one of them with a barrier is jumped to.
 #[test]
 fn short_arms_of_a_branch_are_guarded() {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warplens_stats::{Footprint, TracedCta};
-use warplens_trace::{Code, CtaId, CtaTrace};
+use warplens_trace::{Chain, Code, CtaId, CtaTrace};
+
+/// Steps of traced CTAs, about, among which the turns of loops are counted that are left over.
+const SAMPLE: u64 = 1 << 20;
 
 /// The machine code of a kernel on one GPU.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,9 +103,42 @@ impl Traced {
         self.typical(&chains, most <= resident).into_iter().map(traces).collect()
     }
 
-    /// Machine instructions of all warps of the launch.
+    /// Machine instructions of all warps of the launch. Of the turns of a loop as many are together as in the traced CTAs.
     pub fn instructions(&self, code: &Code) -> f64 {
-        code.executions(&self.executions).iter().map(|&(block, n)| n as f64 * code.block(block).len() as f64).sum()
+        let length = |block: u32| code.block(block).len() as f64;
+        let most_together: f64 =
+            code.executions(&self.executions).iter().map(|&(block, n)| n as f64 * length(block)).sum();
+        let times: BTreeMap<u32, u64> = self.executions.iter().copied().collect();
+        let left_over = self.left_over(code).into_iter().map(|(chain, share)| {
+            let turns = share * times.get(&chain.blocks[0]).map_or(0.0, |&n| n as f64);
+            turns * (length(chain.blocks[0]) - length(chain.merged) / chain.blocks.len() as f64)
+        });
+        most_together + left_over.sum::<f64>()
+    }
+
+    /// Of loops of which some turns are together: the share of all turns that is executed one by one.
+    fn left_over<'c>(&self, code: &'c Code) -> Vec<(&'c Chain, f64)> {
+        let chains: Vec<&Chain> = code.chains.iter().filter(|chain| chain.goes_back()).collect();
+        if chains.is_empty() {
+            return Vec::new();
+        }
+        let mut steps: BTreeMap<u32, u64> = BTreeMap::new();
+        let all: u64 = self.ctas.iter().map(TracedCta::n_steps).sum();
+        for cta in self
+            .ctas
+            .iter()
+            .step_by(usize::try_from(all.div_ceil(SAMPLE)).unwrap_or(usize::MAX).max(1))
+            .map(TracedCta::trace)
+        {
+            let all = cta.warps.iter().flat_map(|warp| warp.steps_of(code));
+            all.for_each(|step| *steps.entry(step.block).or_default() += 1);
+        }
+        let of = |block: u32| steps.get(&block).map_or(0.0, |&n| n as f64);
+        let share = |chain: &Chain| {
+            let (single, together) = (of(chain.blocks[0]), chain.blocks.len() as f64 * of(chain.merged));
+            if single > 0.0 { single / (single + together) } else { 0.0 }
+        };
+        chains.into_iter().map(|chain| (chain, share(chain))).collect()
     }
 
     /// The SMs with most to do, or the one whose CTAs have the mean of the work; the first of those that are alike.
@@ -147,6 +183,28 @@ mod tests {
 
     fn ids(sm: &SmTraces) -> Vec<u32> {
         sm.ctas.iter().map(|cta| cta.id.0).collect()
+    }
+
+    #[test]
+    fn instructions_are_those_of_turns_together_and_left_over_as_they_were_traced() {
+        // Block 0 has two instructions, four of its turns together have five.
+        let inst = warplens_trace::MachineInst::new(warplens_trace::MachineClass::Int, 0);
+        let code = Code {
+            insts: vec![inst; 7],
+            blocks: vec![0..2, 2..7],
+            chains: vec![Chain { blocks: vec![0; 4], merged: 1 }],
+            ..Code::default()
+        };
+        for steps in [3, 4, 7, 8] {
+            let traced = Traced {
+                ctas: vec![cta(0, steps)],
+                executions: vec![(0, 100 * u64::from(steps))],
+                ..Traced::default()
+            };
+            let (together, single) = (f64::from(steps / 4), f64::from(steps % 4));
+            let found = traced.instructions(&code);
+            assert!((found - 100.0 * (5.0 * together + 2.0 * single)).abs() < 3.0, "{steps}: {found}");
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct Code {
     pub places: Vec<Place>,
 }
 
-/// Blocks that always follow each other and are one block of machine code, such as the turns of an unrolled loop.
+/// Blocks that follow each other and are one block of machine code, such as the turns of an unrolled loop, or some of them:
+/// the same block several times.
 ///
 /// A warp that executes them one after the other with the same lanes executes the instructions of the one block. Where it
 /// does not, since other lanes come in between or its trace ends, they have instructions of their own.
@@ -40,6 +41,13 @@ pub struct Chain {
     pub blocks: Vec<u32>,
     /// The block that has their instructions, in [`Code::blocks`]; no trace has it.
     pub merged: u32,
+}
+
+impl Chain {
+    /// True for some turns of a loop that goes on behind them.
+    pub fn goes_back(&self) -> bool {
+        self.blocks.iter().all(|block| *block == self.blocks[0])
+    }
 }
 
 /// A register of a warp, or a part of one that is always used as a whole.
@@ -85,8 +93,8 @@ pub struct MachineInst {
     /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`], how many
     /// times as wide its accesses are as those of its slot for a [`MachineClass::Load`] (one that was made of several
     /// neighbouring loads; their slots have no instruction), [`Self::ADDED_UP`] for a [`MachineClass::Atomic`] or a
-    /// [`MachineClass::Reduction`] in which one lane does the operations of all, [`Self::FLOATING`] and [`Self::LOOP`] for
-    /// others of them, 1 elsewhere.
+    /// [`MachineClass::Reduction`] in which one lane does the operations of all, [`Self::FLOATING`], [`Self::LOOP`] and
+    /// [`Self::COUNTED`] for others of them, 1 elsewhere.
     pub amount: u32,
     /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
     /// with a slot has an operand in shared memory (compute capability 1.x).
@@ -242,7 +250,9 @@ impl Code {
         chain.map_or(block, |chain| chain.blocks[usize::from(inst.turn)])
     }
 
-    /// How often blocks are executed, in machine code: what chains have of them is taken from their blocks.
+    /// How often blocks are executed, in machine code: what chains have of them is taken from their blocks. Where some turns
+    /// of a loop are together ([`Chain::goes_back`]) that is the most that there can be: it is not known how many turns are
+    /// left over each time.
     pub fn executions(&self, of_blocks: &[(u32, u64)]) -> Vec<(u32, u64)> {
         let mut executions: BTreeMap<u32, u64> = of_blocks.iter().copied().collect();
         for Chain { blocks, merged } in &self.chains {

@@ -464,6 +464,26 @@ mod tests {
     }
 
     #[test]
+    fn turns_that_are_left_over_are_executed_one_by_one() {
+        let mut warp = WarpTraceBuilder::default();
+        for turns in [3, 7, 4] {
+            warp.step(1, ActiveMask::FULL);
+            (0..turns).for_each(|_| warp.step(2, ActiveMask::FULL));
+        }
+        // Lanes leave one after the other, and others come in.
+        warp.step(1, ActiveMask::FULL);
+        (0..6).for_each(|turn| warp.step(2, ActiveMask(u32::MAX << turn)));
+        warp.step(2, ActiveMask::FULL);
+        let warp = warp.finish();
+        let code = Code { chains: vec![Chain { blocks: vec![2; 4], merged: 9 }], ..Code::default() };
+        assert!(code.chains[0].goes_back());
+        let blocks: Vec<u32> = warp.steps_of(&code).map(|step| step.block).collect();
+        assert_eq!(blocks, [1, 2, 2, 2, 1, 9, 2, 2, 2, 1, 9, 1, 2, 2, 2, 2, 2, 2, 2]);
+        // Of 14 turns at most three times four are together.
+        assert_eq!(code.executions(&[(1, 3), (2, 14)]), [(1, 3), (2, 2), (9, 3)]);
+    }
+
+    #[test]
     fn accesses_of_known_shapes_are_as_if_nothing_were_known() {
         let shapes: [fn(u32) -> u32; 4] = [|lane| 4 * lane, |_| 8, |lane| (lane * lane) % 64, |lane| 400 - 12 * lane];
         let masks = [ActiveMask::FULL, ActiveMask(0xff00), ActiveMask(1 << 31), ActiveMask(0x0101_0100)];

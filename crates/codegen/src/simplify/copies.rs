@@ -43,7 +43,12 @@ fn delay(body: &mut Body<'_>, links: &Links, copy: NodeId) -> bool {
         let reads = other.reads().any(|word| from.contains(&word));
         !other.is_dead() && (reads || other.written().any(|word| made.reads().any(|read| read == word)))
     };
-    if (maker + 1..=last).any(changes) {
+    let end = links.users(from).into_iter().max().unwrap_or(copy).max(copy);
+    let writes_old = |id: usize| {
+        let other = &body.nodes[id];
+        id != copy && !other.is_dead() && other.written().any(|word| to.contains(&word))
+    };
+    if end >= body.nodes.len() || (maker + 1..=last).any(changes) || (maker + 1..=end).any(writes_old) {
         return false;
     }
     body.nodes[maker..=last].rotate_left(1);

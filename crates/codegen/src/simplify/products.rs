@@ -1,6 +1,6 @@
 //! Products and shifts that go into sums.
 
-use warplens_isa::{Op, ScalarType};
+use warplens_isa::Op;
 
 use super::offsets::is_sum;
 use super::{Links, is_free, reads_as_value};
@@ -9,7 +9,8 @@ use crate::target::Target;
 
 /// Makes multiply-adds and shift-adds of sums whose operand is a product or a shift that goes nowhere else.
 pub(super) fn fuse(body: &mut Body<'_>, target: &Target) {
-    if target.is_from(7, 0) {
+    // For 7.5 ptxas extends the word, and the access adds the base that is the same in all lanes.
+    if target.is_from(8, 0) {
         extend_in_sums(body);
     }
     let links = Links::new(body);
@@ -41,22 +42,19 @@ fn extend_in_sums(body: &mut Body<'_>) {
     let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
     for id in order {
         let node = &body.nodes[id];
-        let extends = node.inst.op() == Op::Cvt
-            && node.inst.ty.bits() == 64
-            && node.inst.ty.is_integer()
-            && node.inst.source_ty == ScalarType::S32
-            && is_free(node)
-            && body.is_single(&node.writes[0]);
-        let [source] = node.sources.as_slice() else { continue };
-        if !extends || source.words().len() != 1 {
+        let ([Source::Words(narrow)], [extended]) = (node.sources.as_slice(), node.writes.as_slice()) else { continue };
+        let (&[low], Some(&high)) = (narrow.as_slice(), extended.last()) else { continue };
+        if node.form != Form::SignExtend || node.guard.is_some() || !body.is_single(extended) {
             continue;
         }
-        let (value, narrow) = (Source::Words(node.writes[0].clone()), source.clone());
-        let users = links.users(value.words());
+        // The lower half is the word itself, or a copy of it.
+        let low = if extended.len() == 2 { extended[0] } else { low };
+        let (value, narrow) = (Source::Words(vec![low, high]), Source::Words(narrow.clone()));
+        let users = links.users(extended);
         let takes = |&user: &NodeId| {
             let sum = &body.nodes[user];
-            is_sum(sum) && sum.inst.op() == Op::Add && sum.bits() == 64 && reads_as_value(sum, &value)
-                && links.sources_are_stable(body, id, user)
+            let is_sum = is_sum(sum) && sum.inst.op() == Op::Add && sum.bits() == 64 && sum.sources.contains(&value);
+            is_sum && reads_as_value(sum, &value) && links.sources_are_stable(body, id, user)
         };
         if !users.is_empty() && users.iter().all(takes) {
             for user in users {
@@ -83,6 +81,11 @@ fn fused_form(body: &Body<'_>, links: &Links, maker: NodeId, sum: NodeId, target
                 || matches!(user.form, Form::MultiplyAdd | Form::ShiftAdd)
         })
     };
+    // The addend of a wide multiply-add is a pair.
+    let is_pair = |source: &Source| source.is_constant() || source.words().len() > 1;
+    if node.bits() == 64 && !node.sources.iter().all(is_pair) {
+        return None;
+    }
     let integer = made.inst.ty.is_integer();
     match made.inst.op() {
         Op::Mul if integer && made.bits() == 32 && node.bits() == 32 => (users.len() == 1).then_some(Form::MultiplyAdd),

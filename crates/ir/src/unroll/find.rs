@@ -1,11 +1,11 @@
 //! Which loops are unrolled, and which blocks are put together with them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use warplens_isa::{BlockId, Op, StateSpace};
 
-use super::{Chain, partial};
 use super::known::{Known, constants, overlaps};
+use super::{Chain, partial};
 use crate::{Bank, Cfg, Dominators, Flow, Function, Inst, Module, Register};
 
 /// Most operations that all turns together have, where nothing speaks for more.
@@ -33,7 +33,7 @@ pub(super) struct Finder<'m> {
     cfg: Cfg,
     dominators: Dominators,
     /// Registers that one instruction alone writes, with a number.
-    constants: HashMap<Register, u64>,
+    pub(super) constants: HashMap<Register, u64>,
     target: u32,
 }
 
@@ -63,7 +63,6 @@ impl<'m> Finder<'m> {
                 chains.push(Chain { blocks });
             }
         }
-        chains.extend(self.function.block_ids().filter(|block| !taken.contains(block)).filter_map(|id| self.in_part(id)));
         chains
     }
 
@@ -122,11 +121,20 @@ impl<'m> Finder<'m> {
         (turns > 1 && turns * block.insts.len() <= self.limit(id, overhead)).then_some(Loop { turns, exit })
     }
 
+    /// Turns of loops that go on behind them.
+    pub(super) fn in_part(&self) -> Vec<Chain> {
+        if self.has_other_banks() {
+            return Vec::new();
+        }
+        let loops: BTreeSet<BlockId> = self.cfg.postorder().iter().copied().collect();
+        loops.into_iter().filter(|&id| self.unrolls(id).is_none()).filter_map(|id| self.some_turns(id)).collect()
+    }
+
     /// A loop of one block of which a few turns are put together.
-    fn in_part(&self, id: BlockId) -> Option<Chain> {
+    fn some_turns(&self, id: BlockId) -> Option<Chain> {
         let block = &self.module.blocks[id];
         let Flow::Branch { taken, next: Some(next) } = block.flow else { return None };
-        if (taken == id) == (next == id) || block.stays_rolled || !self.cfg.postorder().contains(&id) {
+        if (taken == id) == (next == id) || block.stays_rolled {
             return None;
         }
         let others = self.cfg.predecessors(id).iter().copied().filter(|&other| other != id);

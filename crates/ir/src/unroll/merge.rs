@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType, Sum};
 
 use super::Chain;
-use super::known::{Known, constants, overlaps};
-use super::partial::{Shifted, sum};
+use super::known::{Known, overlaps};
+use super::partial::{Shifted, number, sum};
 use crate::{
     Accesses, Bank, Cfg, Flow, Function, FunctionId, Inst, Liveness, Module, Operand, Register, SignedValue, WordSet,
 };
@@ -58,7 +58,7 @@ pub(super) struct Merger<'a> {
     into: &'a mut Module,
     id: FunctionId,
     n_vector: u32,
-    constants: HashMap<Register, u64>,
+    constants: &'a HashMap<Register, u64>,
     /// The register that holds the value of one now, where it is another.
     names: HashMap<Register, Register>,
     /// Registers whose value is that of another and a number more.
@@ -66,10 +66,14 @@ pub(super) struct Merger<'a> {
 }
 
 impl<'a> Merger<'a> {
-    pub(super) fn new(from: &'a Module, into: &'a mut Module, id: FunctionId) -> Self {
-        let function = &from.functions[id];
-        let constants = constants(from, function);
-        Self { from, into, id, n_vector: function.registers.vector, constants, names: HashMap::new(), shifted: HashMap::new() }
+    pub(super) fn new(
+        from: &'a Module,
+        into: &'a mut Module,
+        id: FunctionId,
+        constants: &'a HashMap<Register, u64>,
+    ) -> Self {
+        let n_vector = from.functions[id].registers.vector;
+        Self { from, into, id, n_vector, constants, names: HashMap::new(), shifted: HashMap::new() }
     }
 
     /// Writes all operations of a chain to its first block. None where registers overlap in other ways than as a whole.
@@ -87,14 +91,14 @@ impl<'a> Merger<'a> {
             return None;
         }
         let kept = self.kept(&insts, chain, live);
-        let constants = std::mem::take(&mut self.constants);
-        let mut known = Known::new(&constants);
+        let constants = self.constants;
+        let mut known = Known::new(constants);
         let (mut merged, mut made) = (Vec::with_capacity(insts.len()), Vec::with_capacity(insts.len()));
         for ((number, inst), is_kept) in insts.into_iter().zip(kept) {
             let value = known.evaluate(inst).filter(|_| inst.op() != Op::Setp);
             let mut copy = value.map_or_else(|| self.renamed(inst, &known), |value| constant(inst, value));
-            let apart = if goes_back { self.take_apart(&mut copy) } else { None };
-            let shifted = if goes_back { self.shift(&mut copy, &constants) } else { None };
+            let apart = if goes_back { self.take_apart(&mut copy, constants) } else { None };
+            let shifted = if goes_back { self.shift(&mut copy, constants) } else { None };
             self.name_results(&mut copy, is_kept);
             for written in inst.writes() {
                 known.values.remove(&written);
@@ -187,10 +191,16 @@ impl<'a> Merger<'a> {
 
     /// Of a sum of two registers of which one was moved on by a number: the sum without the number, which is the same in all
     /// turns, so that the operation only adds the number to it.
-    fn take_apart(&mut self, copy: &mut Inst) -> Option<Inst> {
+    fn take_apart(&mut self, copy: &mut Inst, constants: &HashMap<Register, u64>) -> Option<Inst> {
         sum(copy, |_| Some(0))?;
         let [Operand::Register(a), Operand::Register(b)] = copy.sources[..] else { return None };
-        let moved = |register| self.shifted.get(&register).copied().filter(|&(_, by)| by != 0);
+        if constants.contains_key(&a) || constants.contains_key(&b) {
+            return None;
+        }
+        let moved = |register| {
+            let &(root, by) = self.shifted.get(&register)?;
+            Some((root, within(copy.ty, by))).filter(|&(_, by)| by != 0)
+        };
         let (root, by, other) = match (moved(a), moved(b), copy.op()) {
             (Some((root, by)), None, Op::Add) => (root, by, b),
             (None, Some((root, by)), Op::Add) => (root, by, a),
@@ -207,19 +217,12 @@ impl<'a> Merger<'a> {
     /// Adds up what turns add one after the other: an operation that moves a register on takes the one that was there at the
     /// start.
     fn shift(&self, copy: &mut Inst, constants: &HashMap<Register, u64>) -> Option<Shifted> {
-        let number = |operand: &Operand| match operand {
-            Operand::Immediate(value) => Some(*value),
-            Operand::Register(register) => constants.get(register).copied(),
-            _ => None,
-        };
-        let (register, by) = sum(copy, number)?;
+        let (register, by) = sum(copy, |operand| number(operand, constants))?;
         let Some(&(root, before)) = self.shifted.get(&register) else { return Some((register, by)) };
-        let all = before.wrapping_add(by);
+        let all = within(copy.ty, before.wrapping_add(by));
         if copy.op() != Op::Mov {
-            let bits = copy.ty.bits();
-            let number = if bits < 64 { all & ((1 << bits) - 1) } else { all };
             copy.operation = Operation::Add(Sum::default());
-            copy.sources = vec![Operand::Register(root), Operand::Immediate(number)];
+            copy.sources = vec![Operand::Register(root), Operand::Immediate(all)];
         }
         Some((root, all))
     }
@@ -260,6 +263,12 @@ impl<'a> Merger<'a> {
         *next = index + like.width.words();
         Register { index, ..like }
     }
+}
+
+/// A number modulo the width of a type.
+const fn within(ty: ScalarType, number: u64) -> u64 {
+    let bits = ty.bits();
+    if bits < 64 { number & ((1 << bits) - 1) } else { number }
 }
 
 /// A copy of a number, in place of the operation that makes it.

@@ -6,12 +6,12 @@
 //! where ptxas stops to copy the body. It stops at the same place for 3.5 to 7.0 (ptxas 11.8), 7.5, 8.6 (11.8 to 13.5) and
 //! 9.0 (13.0, 13.5).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warplens_isa::{CompareOp, Op, Operation, Precision, ScalarType, StateSpace};
 
 use super::known::overlaps;
-use crate::{Inst, Operand, Register};
+use crate::{Bank, Inst, Operand, Register};
 
 /// Turns that are put together where their number is not known.
 const TURNS: usize = 4;
@@ -23,10 +23,22 @@ const COST: usize = 18;
 const COST_OF_SHARED_LOAD: usize = 5;
 const COST_WITH_LOAD: usize = 46;
 const MOST_COST: usize = 100;
+/// Most operations of a turn that are looked at, and of several together: some cost nothing.
+const LONGEST_TURN: usize = 4 * MOST_COST;
+const LONGEST: usize = 4000;
 /// Most that a turn costs where their number is known.
 const MOST_KNOWN: usize = 70;
 /// Target from which on a loop with a shuffle is taken.
 const SHUFFLES_FROM: u32 = 90;
+
+/// The number that an operand is.
+pub(super) fn number(operand: &Operand, constants: &HashMap<Register, u64>) -> Option<u64> {
+    match operand {
+        Operand::Immediate(value) => Some(*value),
+        Operand::Register(register) => constants.get(register).copied(),
+        _ => None,
+    }
+}
 
 /// A register whose value is that of another at the start of a turn, and a number more.
 pub(super) type Shifted = (Register, u64);
@@ -55,17 +67,18 @@ pub(super) fn sum(inst: &Inst, number: impl Fn(&Operand) -> Option<u64>) -> Opti
 /// What the registers of a block are at its end, where they are what one was at its start and a number more.
 struct Steps {
     at_end: HashMap<Register, Shifted>,
-    written: Vec<Register>,
+    /// Words that are written, with their bank.
+    written: HashSet<(Bank, u32)>,
 }
 
 impl Steps {
     fn new(insts: &[Inst], constants: &HashMap<Register, u64>) -> Self {
-        let mut steps = Self { at_end: HashMap::new(), written: Vec::new() };
+        let mut steps = Self { at_end: HashMap::new(), written: HashSet::new() };
         for inst in insts {
             let shifted = steps.shifted(inst, constants);
             for register in inst.writes() {
                 steps.at_end.retain(|&other, _| !overlaps(other, register));
-                steps.written.push(register);
+                steps.written.extend(register.words().map(|word| (register.bank, word)));
             }
             if let (Some(shifted), [Some(to)]) = (shifted, &inst.destinations[..]) {
                 steps.at_end.insert(*to, shifted);
@@ -75,19 +88,14 @@ impl Steps {
     }
 
     fn shifted(&self, inst: &Inst, constants: &HashMap<Register, u64>) -> Option<Shifted> {
-        let number = |operand: &Operand| match operand {
-            Operand::Immediate(value) => Some(*value),
-            Operand::Register(register) => constants.get(register).copied(),
-            _ => None,
-        };
-        let (register, by) = sum(inst, number)?;
+        let (register, by) = sum(inst, |operand| number(operand, constants))?;
         let (root, before) = self.now(register)?;
         Some((root, before.wrapping_add(by)))
     }
 
     /// A register by what was there at the start.
     fn now(&self, register: Register) -> Option<Shifted> {
-        let is_written = self.written.iter().any(|&written| overlaps(written, register));
+        let is_written = register.words().any(|word| self.written.contains(&(register.bank, word)));
         if is_written { self.at_end.get(&register).copied() } else { Some((register, 0)) }
     }
 
@@ -114,11 +122,14 @@ pub(super) fn turns(
     known: Option<usize>,
     target: u32,
 ) -> usize {
+    if insts.len() > LONGEST_TURN {
+        return 1;
+    }
     let steps = Steps::new(insts, constants);
     let Some((cost, most)) = cost(insts, &steps, target) else { return 1 };
     match known {
         Some(turns) if cost <= MOST_KNOWN => {
-            let most = LIMIT / cost.max(1);
+            let most = (LIMIT / cost.max(1)).min(LONGEST / insts.len());
             let least_left = |&n: &usize| (turns % n, most - n);
             (most / 2 + 1..=most).filter(|n| (2..turns).contains(n)).min_by_key(least_left).unwrap_or(1)
         }
@@ -163,8 +174,8 @@ fn is_counted(insts: &[Inst], goes_on_if: bool, steps: &Steps, constants: &HashM
 
 /// What a turn costs, and the most that it may where the number of turns is not known; none for a loop that stays as it is.
 fn cost(insts: &[Inst], steps: &Steps, target: u32) -> Option<(usize, usize)> {
-    let (rest, mut shared, mut global) = (&insts[..insts.len() - 1], 0, false);
-    let mut cost = 0;
+    let (_, rest) = insts.split_last()?;
+    let (mut cost, mut shared, mut global) = (0, 0, false);
     for inst in rest {
         cost += match (inst.op(), inst.memory.one().map(|memory| memory.space)) {
             (Op::Ld, Some(StateSpace::Param | StateSpace::Const)) => 1,

@@ -25,7 +25,8 @@ pub(crate) struct Loop {
     pub(crate) registers: u32,
 }
 
-/// The loop of which most instructions are executed, if its rounds can overlap. One that the assembler unrolls is none.
+/// The loop of which most instructions are executed, if its rounds can overlap. One that the assembler unrolls is none,
+/// also where it has a few rounds together: it has their loads under way at once.
 pub(crate) fn hottest(traced: &Traced) -> Option<Loop> {
     let code = super::code(traced)?;
     let unrolled: BTreeSet<u32> = code.chains.iter().flat_map(|chain| chain.blocks.iter().copied()).collect();

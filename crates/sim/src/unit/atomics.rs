@@ -147,7 +147,9 @@ impl<'a> Delay<'a> for Atomics<'a> {
 
     fn passes(&self, arrival: &Arrival<'_>, request: &Request<'_>, passes: Passes) -> Passes {
         match arrival.access.kind {
-            AccessKind::Atomic if self.is_left_out || arrival.amount == MachineInst::COUNTED => bank::passes(self.banks, AccessKind::Store, request),
+            AccessKind::Atomic if self.is_left_out || arrival.amount == MachineInst::COUNTED => {
+                bank::passes(self.banks, AccessKind::Store, request)
+            }
             AccessKind::Atomic | AccessKind::Load | AccessKind::Store => passes,
         }
     }

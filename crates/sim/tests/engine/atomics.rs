@@ -96,6 +96,15 @@ fn a_loop_in_shared_memory_takes_a_round_for_each_operation_on_a_word_of_its_cta
 }
 
 #[test]
+fn an_operation_that_counts_lanes_takes_those_on_one_word_together() {
+    let of = |amount, words| cycles_of(&machine(), StateSpace::Shared, words, (amount, 4));
+    let (counted, added) = (of(MachineInst::COUNTED, 1), of(1, 1));
+    assert!(8 * counted < added, "{counted} {added}");
+    // On a word of each bank there is nothing to take together.
+    assert_eq!(of(MachineInst::COUNTED, 32), of(1, 32));
+}
+
+#[test]
 fn doubles_wait_for_the_slices_of_the_cache() {
     let slices = |n| {
         let global = GlobalAtomics { cycles: 1.0, float_cycles: 1.0, doubles: Some((1.0, n)), latency: 215.0 };
