@@ -117,7 +117,7 @@ fn what_bounds_is_no_less_than_the_largest_of_the_shares_beside_it() {
         let largest = of_cycles.iter().copied().fold(0.0, f64::max);
         // The words are those of the largest share, or of a resource for which several stand.
         let first = cycles.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default().trim();
-        let is_one = bound.starts_with(first);
+        let is_one = format!(" {bound}").contains(&format!(" {first}"));
         let place = format!("{}: {bound} / {cycles}", screen.title);
         assert!(of_bound.len() == 1 && of_bound[0] >= largest && (of_bound[0] == largest) == is_one, "{place}");
         let is_sum = |n: u32| {

@@ -54,7 +54,13 @@ fn extend_in_sums(body: &mut Body<'_>) {
         let takes = |&user: &NodeId| {
             let sum = &body.nodes[user];
             let is_sum = is_sum(sum) && sum.inst.op() == Op::Add && sum.bits() == 64 && sum.sources.contains(&value);
-            is_sum && reads_as_value(sum, &value) && links.sources_are_stable(body, id, user)
+            // A product or a shift that goes into the sum gains as much, and needs a pair beside it.
+            let fuses = |source: &Source| {
+                let maker = links.maker(body, source).map(|maker| &body.nodes[maker]);
+                maker.is_some_and(|maker| matches!(maker.inst.op(), Op::Shl | Op::Mul | Op::MulWide))
+            };
+            let is_alone = !sum.sources.iter().any(fuses);
+            is_sum && is_alone && reads_as_value(sum, &value) && links.sources_are_stable(body, id, user)
         };
         if !users.is_empty() && users.iter().all(takes) {
             for user in users {
@@ -81,11 +87,6 @@ fn fused_form(body: &Body<'_>, links: &Links, maker: NodeId, sum: NodeId, target
                 || matches!(user.form, Form::MultiplyAdd | Form::ShiftAdd)
         })
     };
-    // The addend of a wide multiply-add is a pair.
-    let is_pair = |source: &Source| source.is_constant() || source.words().len() > 1;
-    if node.bits() == 64 && !node.sources.iter().all(is_pair) {
-        return None;
-    }
     let integer = made.inst.ty.is_integer();
     match made.inst.op() {
         Op::Mul if integer && made.bits() == 32 && node.bits() == 32 => (users.len() == 1).then_some(Form::MultiplyAdd),
