@@ -206,7 +206,8 @@ fn adder(space: &str, mask: u32) -> String {
         "shared" => "mov.u64 %rd1, words;",
         _ => "ld.param.u64 %rd1, [out];",
     };
-    let add = format!("red.{space}.add.u32 [%rd2], 1;\n").repeat(16);
+    // One is not added: in shared memory that counts lanes from 8.0 on, which takes those on one word together.
+    let add = format!("red.{space}.add.u32 [%rd2], 2;\n").repeat(16);
     format!(
         "\
 .version 8.0
