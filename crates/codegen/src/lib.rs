@@ -4,11 +4,11 @@
 //! Main entries: [`generate()`] turns a kernel into [`Code`](warplens_trace::Code) for a [`Target`]; [`slots()`] numbers
 //! the memory instructions of each block, for the recorder of a trace, independently of the machine.
 //!
-//! How it goes: loops are unrolled, in part where their number of turns is not known (`warplens_ir::Unrolled`); the operations of a function
-//! become nodes (`node`) whose sources see through copies, constants and parameters; simplification (`simplify`) folds
-//! what one machine instruction does on the side; selection (`select`) says what machine instructions a node takes, by
-//! operation, type and generation; scheduling (`schedule`) orders them within their blocks; `lanes` hands additions and copies
-//! to the lanes of multiply-adds; numbering (`number`) gives them dense registers.
+//! How it goes: loops are unrolled, in part where their number of turns is not known (`warplens_ir::Unrolled`); the
+//! operations of a function become nodes (`node`) whose sources see through copies, constants and parameters;
+//! simplification (`simplify`) folds what one machine instruction does on the side; selection (`select`) says what machine
+//! instructions a node takes, by operation, type and generation; scheduling (`schedule`) orders them within their blocks;
+//! `lanes` hands additions and copies to the lanes of multiply-adds; numbering (`number`) gives them dense registers.
 //!
 //! A kernel that is machine code already is taken as it is (`listed`).
 //!

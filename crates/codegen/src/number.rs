@@ -57,17 +57,12 @@ pub(crate) fn number(
     for (word, home) in homes.iter().enumerate() {
         if *home == Home::Shared && leaders[word] == word as u32 {
             let owned = body.owned(word as u32);
-            let number = match owned.and_then(|owned| known.get(&owned)) {
-                Some(&number) => number,
-                None => {
-                    next = next.checked_add(1)?;
-                    next - 1
-                }
-            };
-            if let Some(owned) = owned {
-                known.insert(owned, number);
-            }
+            let number = owned.map_or(next, |owned| *known.entry(owned).or_insert(next));
             shared.insert(word as u32, number);
+            // Those that are known already are lower.
+            if number == next {
+                next = next.checked_add(1)?;
+            }
         }
     }
     let mut numbers = Numbers { blocks: Vec::with_capacity(selected.blocks.len()), end: next };

@@ -124,14 +124,10 @@ impl Traced {
         }
         let mut steps: BTreeMap<u32, u64> = BTreeMap::new();
         let all: u64 = self.ctas.iter().map(TracedCta::n_steps).sum();
-        for cta in self
-            .ctas
-            .iter()
-            .step_by(usize::try_from(all.div_ceil(SAMPLE)).unwrap_or(usize::MAX).max(1))
-            .map(TracedCta::trace)
-        {
-            let all = cta.warps.iter().flat_map(|warp| warp.steps_of(code));
-            all.for_each(|step| *steps.entry(step.block).or_default() += 1);
+        let every = usize::try_from(all.div_ceil(SAMPLE)).unwrap_or(usize::MAX).max(1);
+        for cta in self.ctas.iter().step_by(every).map(TracedCta::trace) {
+            let of_warps = cta.warps.iter().flat_map(|warp| warp.steps_of(code));
+            of_warps.for_each(|step| *steps.entry(step.block).or_default() += 1);
         }
         let of = |block: u32| steps.get(&block).map_or(0.0, |&n| n as f64);
         let share = |chain: &Chain| {

@@ -48,7 +48,7 @@ fn delay(body: &mut Body<'_>, links: &Links, copy: NodeId) -> bool {
         let other = &body.nodes[id];
         id != copy && !other.is_dead() && other.written().any(|word| to.contains(&word))
     };
-    if end >= body.nodes.len() || (maker + 1..=last).any(changes) || (maker + 1..=end).any(writes_old) {
+    if (maker + 1..=last).any(changes) || (maker + 1..=end).any(writes_old) {
         return false;
     }
     body.nodes[maker..=last].rotate_left(1);

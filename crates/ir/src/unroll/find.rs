@@ -104,21 +104,20 @@ impl<'m> Finder<'m> {
         registers.any(|register| !matches!(register.bank, Bank::Vector | Bank::Predicate))
     }
 
-    /// The loop that a block is, if it is unrolled.
-    fn unrolls(&self, id: BlockId) -> Option<Loop> {
+    /// Of a loop of one block that may be unrolled: whether it goes on where its branch is taken, and the block behind it.
+    fn goes_back(&self, id: BlockId) -> Option<(bool, BlockId)> {
         let block = &self.module.blocks[id];
         let Flow::Branch { taken, next: Some(next) } = block.flow else { return None };
         let exit = if taken == id { next } else { taken };
-        if (taken == id) == (next == id) || block.stays_rolled {
-            return None;
-        }
-        let before: Vec<BlockId> = self.cfg.predecessors(id).iter().copied().filter(|&other| other != id).collect();
-        let &[before] = before.as_slice() else { return None };
-        if self.goes_on(before) != Some(id) {
-            return None;
-        }
-        let (turns, overhead) = self.turns(id, before, taken == id)?;
-        (turns > 1 && turns * block.insts.len() <= self.limit(id, overhead)).then_some(Loop { turns, exit })
+        ((taken == id) != (next == id) && !block.stays_rolled).then_some((taken == id, exit))
+    }
+
+    /// The loop that a block is, if it is unrolled.
+    fn unrolls(&self, id: BlockId) -> Option<Loop> {
+        let (while_taken, exit) = self.goes_back(id)?;
+        let (turns, overhead) = self.turns(id, while_taken)?;
+        let n_insts = self.module.blocks[id].insts.len();
+        (turns > 1 && turns * n_insts <= self.limit(id, overhead)).then_some(Loop { turns, exit })
     }
 
     /// Turns of loops that go on behind them.
@@ -132,23 +131,20 @@ impl<'m> Finder<'m> {
 
     /// A loop of one block of which a few turns are put together.
     fn some_turns(&self, id: BlockId) -> Option<Chain> {
-        let block = &self.module.blocks[id];
-        let Flow::Branch { taken, next: Some(next) } = block.flow else { return None };
-        if (taken == id) == (next == id) || block.stays_rolled {
-            return None;
-        }
-        let others = self.cfg.predecessors(id).iter().copied().filter(|&other| other != id);
-        let known = match others.collect::<Vec<_>>()[..] {
-            [before] if self.goes_on(before) == Some(id) => self.turns(id, before, taken == id),
-            _ => None,
-        };
-        let known = known.map(|(turns, _)| turns);
-        let turns = partial::turns(&block.insts, taken == id, &self.constants, known, self.target);
+        let (while_taken, _) = self.goes_back(id)?;
+        let known = self.turns(id, while_taken).map(|(turns, _)| turns);
+        let insts = &self.module.blocks[id].insts;
+        let turns = partial::turns(insts, while_taken, &self.constants, known, self.target);
         (turns > 1).then(|| Chain { blocks: vec![id; turns] })
     }
 
     /// How often a loop of one block runs, and how many of its operations only count and branch.
-    fn turns(&self, id: BlockId, before: BlockId, while_taken: bool) -> Option<(usize, usize)> {
+    fn turns(&self, id: BlockId, while_taken: bool) -> Option<(usize, usize)> {
+        let others: Vec<BlockId> = self.cfg.predecessors(id).iter().copied().filter(|&other| other != id).collect();
+        let &[before] = others.as_slice() else { return None };
+        if self.goes_on(before) != Some(id) {
+            return None;
+        }
         let insts = &self.module.blocks[id].insts;
         let (branch, rest) = insts.split_last()?;
         let guard = branch.guard.filter(|_| branch.op() == Op::Bra)?;

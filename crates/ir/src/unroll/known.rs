@@ -43,7 +43,8 @@ impl<'a> Known<'a> {
         Self { constants, values: HashMap::new() }
     }
 
-    fn operand(&self, operand: &Operand) -> Option<u64> {
+    /// The number that an operand is.
+    pub(super) fn operand(&self, operand: &Operand) -> Option<u64> {
         match operand {
             Operand::Immediate(value) => Some(*value),
             Operand::Register(register) => self.values.get(register).or_else(|| self.constants.get(register)).copied(),
@@ -53,14 +54,7 @@ impl<'a> Known<'a> {
 
     /// What a plain operation on integers makes of numbers.
     pub(super) fn evaluate(&self, inst: &Inst) -> Option<u64> {
-        let is_plain = inst.guard.is_none()
-            && inst.ty.is_integer()
-            && inst.source_ty.is_integer()
-            && inst.destinations.len() == 1
-            && !inst.operation.carry().is_used()
-            && !inst.operation.saturates()
-            && !inst.changes_signs();
-        if !is_plain {
+        if !is_plain(inst) {
             return None;
         }
         let source = |index: usize| Some(extend(self.operand(inst.sources.get(index)?)?, inst.source_ty));
@@ -84,8 +78,24 @@ impl<'a> Known<'a> {
             _ => return None,
         };
         let bits = if inst.op() == Op::MulWide { 2 * inst.ty.bits() } else { inst.ty.bits() };
-        Some(if bits < 64 { value & ((1 << bits) - 1) } else { value })
+        Some(within(bits, value))
     }
+}
+
+/// True for an operation on integers that does nothing on the side.
+pub(super) fn is_plain(inst: &Inst) -> bool {
+    inst.guard.is_none()
+        && inst.ty.is_integer()
+        && inst.source_ty.is_integer()
+        && inst.destinations.len() == 1
+        && !inst.operation.carry().is_used()
+        && !inst.operation.saturates()
+        && !inst.changes_signs()
+}
+
+/// The lowest bits of a number.
+pub(super) const fn within(bits: u32, number: u64) -> u64 {
+    if bits < 64 { number & ((1 << bits) - 1) } else { number }
 }
 
 /// A value of a type in 64 bits.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType, Sum};
 
 use super::Chain;
-use super::known::{Known, overlaps};
-use super::partial::{Shifted, number, sum};
+use super::known::{Known, overlaps, within};
+use super::partial::{Shifted, sum};
 use crate::{
     Accesses, Bank, Cfg, Flow, Function, FunctionId, Inst, Liveness, Module, Operand, Register, SignedValue, WordSet,
 };
@@ -199,7 +199,7 @@ impl<'a> Merger<'a> {
         }
         let moved = |register| {
             let &(root, by) = self.shifted.get(&register)?;
-            Some((root, within(copy.ty, by))).filter(|&(_, by)| by != 0)
+            Some((root, within(copy.ty.bits(), by))).filter(|&(_, by)| by != 0)
         };
         let (root, by, other) = match (moved(a), moved(b), copy.op()) {
             (Some((root, by)), None, Op::Add) => (root, by, b),
@@ -217,9 +217,9 @@ impl<'a> Merger<'a> {
     /// Adds up what turns add one after the other: an operation that moves a register on takes the one that was there at the
     /// start.
     fn shift(&self, copy: &mut Inst, constants: &HashMap<Register, u64>) -> Option<Shifted> {
-        let (register, by) = sum(copy, |operand| number(operand, constants))?;
+        let (register, by) = sum(copy, |operand| Known::new(constants).operand(operand))?;
         let Some(&(root, before)) = self.shifted.get(&register) else { return Some((register, by)) };
-        let all = within(copy.ty, before.wrapping_add(by));
+        let all = within(copy.ty.bits(), before.wrapping_add(by));
         if copy.op() != Op::Mov {
             copy.operation = Operation::Add(Sum::default());
             copy.sources = vec![Operand::Register(root), Operand::Immediate(all)];
@@ -263,12 +263,6 @@ impl<'a> Merger<'a> {
         *next = index + like.width.words();
         Register { index, ..like }
     }
-}
-
-/// A number modulo the width of a type.
-const fn within(ty: ScalarType, number: u64) -> u64 {
-    let bits = ty.bits();
-    if bits < 64 { number & ((1 << bits) - 1) } else { number }
 }
 
 /// A copy of a number, in place of the operation that makes it.

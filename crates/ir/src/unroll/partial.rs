@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use warplens_isa::{CompareOp, Op, Operation, Precision, ScalarType, StateSpace};
 
-use super::known::overlaps;
+use super::known::{Known, is_plain, overlaps};
 use crate::{Bank, Inst, Operand, Register};
 
 /// Turns that are put together where their number is not known.
@@ -31,27 +31,12 @@ const MOST_KNOWN: usize = 70;
 /// Target from which on a loop with a shuffle is taken.
 const SHUFFLES_FROM: u32 = 90;
 
-/// The number that an operand is.
-pub(super) fn number(operand: &Operand, constants: &HashMap<Register, u64>) -> Option<u64> {
-    match operand {
-        Operand::Immediate(value) => Some(*value),
-        Operand::Register(register) => constants.get(register).copied(),
-        _ => None,
-    }
-}
-
 /// A register whose value is that of another at the start of a turn, and a number more.
 pub(super) type Shifted = (Register, u64);
 
 /// The sum of a register and a number that an operation computes, modulo its width.
 pub(super) fn sum(inst: &Inst, number: impl Fn(&Operand) -> Option<u64>) -> Option<Shifted> {
-    let is_plain = inst.guard.is_none()
-        && inst.ty.is_integer()
-        && matches!(inst.ty.bits(), 32 | 64)
-        && inst.destinations.len() == 1
-        && !inst.operation.carry().is_used()
-        && !inst.operation.saturates()
-        && !inst.changes_signs();
+    let is_plain = is_plain(inst) && matches!(inst.ty.bits(), 32 | 64);
     let of = |sources: (&Operand, &Operand), sign: fn(u64) -> u64| match sources {
         (Operand::Register(register), other) => Some((*register, sign(number(other)?))),
         _ => None,
@@ -88,7 +73,7 @@ impl Steps {
     }
 
     fn shifted(&self, inst: &Inst, constants: &HashMap<Register, u64>) -> Option<Shifted> {
-        let (register, by) = sum(inst, |operand| number(operand, constants))?;
+        let (register, by) = sum(inst, |operand| Known::new(constants).operand(operand))?;
         let (root, before) = self.now(register)?;
         Some((root, before.wrapping_add(by)))
     }

@@ -18,6 +18,7 @@ pub const GPU: &str = "rtx2080ti@1350";
 pub const SIZE: u64 = 256;
 /// Point charges. The figures come without their number; three counters say it.
 pub const CHARGES: u64 = 64;
+
 /// A measured configuration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Configuration {
