@@ -45,8 +45,8 @@ pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, Model, Needs, Recording, find};
 pub use options::{
-    CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OptionId, Options, Reading,
-    SpecialFunctions, UnknownOption, Waves,
+    CacheHits, CachesBefore, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OptionId,
+    Options, Reading, SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Detail, Part, Prediction, Refusal, Resource, Term};
 pub use quantity::{Quantity, Symbol, Unit};

@@ -30,6 +30,8 @@ pub struct Options {
     pub cache: CacheHits,
     /// The order of machine instructions in the timing simulation.
     pub code_order: CodeOrder,
+    /// What the caches hold when the launch begins, in the timing simulation.
+    pub caches_before: CachesBefore,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -49,6 +51,7 @@ impl Default for Options {
             luo_suda: LuoSudaOptions::default(),
             cache: CacheHits::Modelled,
             code_order: CodeOrder::Scheduled,
+            caches_before: CachesBefore::AsLeft,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -157,6 +160,16 @@ pub enum CodeOrder {
     Program,
 }
 
+/// What the caches hold when a launch begins. Nothing that it loads, either way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CachesBefore {
+    /// What a launch like it has left there: where that was more than fits, lines are to be written back.
+    #[default]
+    AsLeft,
+    /// Nothing, as where a profiler empties them before each launch.
+    Emptied,
+}
+
 macro_rules! options {
     ($($name:ident $text:literal $about:literal $option:ident => $change:expr;)*) => {
         /// An option that a user can name; each model lists those that it knows.
@@ -226,6 +239,9 @@ options! {
     NoSchedule "no-schedule"
         "leave machine instructions in the order of the PTX, where an assembler would reorder them"
         options => options.code_order = CodeOrder::Program;
+    EmptiedCaches "emptied-caches"
+        "let the launch find caches that hold nothing, as a profiler leaves them, and not what a launch before it stored"
+        options => options.caches_before = CachesBefore::Emptied;
 }
 
 impl fmt::Display for OptionId {

@@ -28,8 +28,8 @@ use crate::residency::{fitting_ctas, shared_setting};
 use crate::scenario::{EffectId, OF_SIMULATION};
 use crate::speed_of_light::SpeedOfLight;
 use crate::{
-    Assumption, Combine, Detail, Given, Input, InputField, Knobs, Model, ModelId, Needs, OptionId, Options, Prediction,
-    Refusal, Resource,
+    Assumption, CachesBefore, Combine, Detail, Given, Input, InputField, Knobs, Model, ModelId, Needs, OptionId,
+    Options, Prediction, Refusal, Resource,
 };
 
 /// The timing simulation.
@@ -124,7 +124,7 @@ impl Model for Teg {
     }
 
     fn options(&self) -> &'static [OptionId] {
-        &[OptionId::NoSchedule]
+        &[OptionId::NoSchedule, OptionId::EmptiedCaches]
     }
 
     fn inputs(&self) -> &'static [InputField] {
@@ -146,6 +146,7 @@ impl Model for Teg {
         let shared_bytes = shared_setting(launch.shared_bytes, fits, &mut reader)?;
         let latency = reader.optional(Key::LaunchLatency);
         let of_sm = traced.instructions(&listing.code) / f64::from(share.active_sms);
+        let caches_before = options.caches_before;
         let options =
             warplens_sim::Options { without: input.knobs.without(), budget: Some(SIMULATED), ..Default::default() };
         let simulated = sms.iter().map(|sm| {
@@ -160,7 +161,10 @@ impl Model for Teg {
                 active_sms: share.active_sms,
                 active_in_cluster: share.active_in_cluster,
                 first_fetch: footprint.first_fetch(n_sms).unwrap_or(1.0),
-                dirty_before: dirty_share(profile, &config, &footprint),
+                dirty_before: match caches_before {
+                    CachesBefore::AsLeft => dirty_share(profile, &config, &footprint),
+                    CachesBefore::Emptied => 0.0,
+                },
                 shared_bytes,
             };
             let of_simulated = if n_ctas == known { of_known } else { work(&listing.code, ctas) };

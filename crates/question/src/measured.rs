@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
+use warplens_model::CachesBefore;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{
@@ -62,6 +63,8 @@ pub struct Row {
     pub clock_cycles: Option<f64>,
     /// Whether models were fitted to it, where the table says so.
     pub set: Option<Set>,
+    /// What the caches held when it was launched.
+    pub caches: CachesBefore,
     /// The row, as messages call it, of which it is a change that does the same work.
     pub instead_of: Option<String>,
     /// What of a buffer is kept beside the time, where the row is measured.

@@ -26,11 +26,6 @@ const MANY_WAVES: f64 = 16.0;
 /// Share of the time from which on a unit bounds what waits for it.
 const BUSY: f64 = 0.6;
 
-/// An answer that is known to break the third law: twice the CTAs take 1.935 times the time of 34 waves.
-/// Warps fall into one of several rhythms of loading and computing, and stay in it: with 274 CTAs on the K40 the SM takes
-/// 0.279 cycles for an instruction, from the third wave to the last, and with 547 CTAs 0.272, both simulated whole.
-const KNOWN_TWICE: &[(&str, u64, &str)] = &[("black_scholes", 4, "k40")];
-
 /// A kernel and its launch by a number of steps that each double the work.
 struct Case {
     ptx: &'static str,
@@ -281,8 +276,7 @@ fn broken(case: &Case, machines: &[Machine]) -> Vec<String> {
                 }
                 let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
                 let is_asked = case.doubles && waves >= MANY_WAVES && sides[0] == sides[1];
-                let is_broken = is_asked && (ratio / 2.0 - 1.0).abs() > TWICE;
-                if is_broken != KNOWN_TWICE.contains(&(case.kernel, step, machine.id.as_str())) {
+                if is_asked && (ratio / 2.0 - 1.0).abs() > TWICE {
                     say(format!("twice the blocks take {ratio:.3} times the time of {waves:.1} waves"));
                 }
             }

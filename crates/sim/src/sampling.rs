@@ -28,7 +28,7 @@
 /// Instructions of a window, about: what 64 warps need to come into their stride, several times.
 const WINDOW: u64 = 50_000;
 /// Fewest and most windows, besides those where the SM runs empty.
-const WINDOWS: (u64, u64) = (5, 16);
+const WINDOWS: (u64, u64) = (3, 16);
 /// A stretch says how fast the SM was, if it is one part in so many of a window.
 const LEAST_OF_WINDOW: u64 = 4;
 /// Least instructions in detail, so that no window is too short to come into its stride: shorter jobs are simulated whole.
@@ -154,7 +154,7 @@ impl Sampling {
             gaps: Vec::new(),
         };
         if work > budget {
-            let n = (budget / WINDOW).clamp(WINDOWS.0, WINDOWS.1);
+            let n = budget.div_ceil(WINDOW).clamp(WINDOWS.0, WINDOWS.1);
             sampling.window = (budget / n).max(2);
             sampling.n_gaps = n as usize - 1;
             sampling.next = sampling.window / 2;

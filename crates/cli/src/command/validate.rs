@@ -57,7 +57,8 @@ pub(crate) struct ValidateFlags {
 const TABLES: &str = "The first line of a TABLE.csv names its columns: gpu and measured_us; input (PTX or CUDA C++), \
 with launch (a launch file) or grid, block, shared, registers and args (with semicolons between them); or \
 predicted_us, a prediction that is there already (with model, bound_by and simulated). kernel names a kernel or the row, ctas (N..M) the blocks that are \
-executed where all do the same, class puts rows together, set is training or held-out, instead_of is the line of the \
+executed where all do the same, class puts rows together, set is training or held-out, \
+caches is emptied where a profiler emptied them before each launch, instead_of is the line of the \
 row of which this one is a change that does the same work: the gains of changes are compared too. instructions, \
 thread_fp32, global_loads, shared_wavefronts and dram_bytes are counters of a profiler, which counts are held against.";
 

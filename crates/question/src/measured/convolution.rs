@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use warplens_launch::Launch;
+use warplens_model::CachesBefore;
 
 use super::counters::Counter;
 use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
@@ -133,6 +134,7 @@ pub(super) fn held() -> Held {
         class: Some("convolution".to_owned()),
         parameter: None,
         clock_cycles: None,
+        caches: CachesBefore::AsLeft,
         set: Some(of.set),
         instead_of: None,
         read: None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
+use warplens_model::CachesBefore;
 
 use super::counters::Counter;
 use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
@@ -119,6 +120,7 @@ pub(super) fn held() -> Held {
         class: Some("direct Coulomb summation".to_owned()),
         parameter: None,
         clock_cycles: None,
+        caches: CachesBefore::AsLeft,
         set: Some(of.set),
         instead_of: None,
         read: None,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
+use warplens_model::CachesBefore;
 
 use super::{Held, Kernels, Row, Set, lines, set_of};
 
@@ -130,6 +131,7 @@ pub(super) fn held() -> Held {
             class: Some("streaming".to_owned()),
             parameter: None,
             clock_cycles: None,
+            caches: CachesBefore::AsLeft,
             set: Some(point.set),
             instead_of: None,
             read: None,

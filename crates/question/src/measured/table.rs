@@ -6,8 +6,9 @@
 //! them. Paths are relative to the table. `predicted_us` is a prediction that is there already, of `model`, with what
 //! bounds the launch (`bound_by`) and how much of it was `simulated`; `row` is a name of the row. `ctas` (`N..M`) says
 //! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
-//! were fitted to a row (`training`) or not (`held-out`). `parameter` is what a calibration finds by the row. `instead_of` is the row of which this one is a change that does
-//! the same work: a line of the table, or the name of a row.
+//! were fitted to a row (`training`) or not (`held-out`). `parameter` is what a calibration finds by the row. `caches` says what they
+//! held when the row was launched: what a launch before it left (`as-left`), or nothing (`emptied`), as under a profiler.
+//! `instead_of` is the row of which this one is a change that does the same work: a line of the table, or the name of a row.
 //!
 //! A table to be measured has no times yet: `measured_us` is empty. `read` (`ARGUMENT[:COUNT]`) says what of a buffer is
 //! kept, in `values`; `event_us`, `least_us`, `most_us`, `repeats` and `sm_mhz` are written beside the time.
@@ -19,13 +20,14 @@ use std::path::Path;
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
+use warplens_model::CachesBefore;
 use warplens_session::OutputRequest;
 
 use super::counters::Counter;
 use super::{Kernels, Row, Set, line_of};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 33] = [
+const COLUMNS: [&str; 34] = [
     "row",
     "kernel",
     "gpu",
@@ -46,6 +48,7 @@ const COLUMNS: [&str; 33] = [
     "parameter",
     "clock_cycles",
     "set",
+    "caches",
     "instead_of",
     "read",
     "values",
@@ -60,6 +63,14 @@ const COLUMNS: [&str; 33] = [
     "shared_wavefronts",
     "dram_bytes",
 ];
+
+fn caches_before(text: &str) -> Option<CachesBefore> {
+    match text {
+        "as-left" => Some(CachesBefore::AsLeft),
+        "emptied" => Some(CachesBefore::Emptied),
+        _ => None,
+    }
+}
 
 /// What a table needs.
 pub(crate) const HELP: &str =
@@ -150,6 +161,7 @@ impl Line<'_> {
             parameter: self.text("parameter"),
             clock_cycles: self.field("clock_cycles").map(|text| self.time("clock_cycles", text)).transpose()?,
             set: self.read("set", Set::parse, "training or held-out")?,
+            caches: self.read("caches", caches_before, "as-left or emptied")?.unwrap_or_default(),
             instead_of: self.field("instead_of").map(|row| self.place(row)),
             read: self.field("read").map(OutputRequest::parse).transpose()?,
             counters: self.counters()?,

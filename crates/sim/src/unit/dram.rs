@@ -47,6 +47,12 @@ const FIRST_WINDOW: f64 = 4.0;
 /// How busy the memory is at its achieved bandwidth; beyond, the bandwidth alone decides.
 const MOST_USED: f64 = 0.97;
 
+/// Part of the latency by which lines differ: their channels are nearer to the SM or farther from it. By how much nobody says;
+/// a tenth is enough for the warps of an SM not to keep, for a whole launch, the step in which the first loads have put them.
+const SPREAD: f64 = 0.1;
+/// That part of all numbers of 64 bits, odd.
+const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Four times the product of the shares of reads and writes in a triad, whose bandwidth is the achieved one.
 const OF_TRIAD: f64 = 8.0 / 9.0;
 
@@ -248,8 +254,15 @@ impl Dram {
 
     /// Loads bytes; returns when they are there.
     pub(crate) fn load(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
-        self.transfer(at, address, bytes, Direction::Read) + self.latency
+        let latency = if self.load.is_some() { self.latency * distance(address / LINE) } else { self.latency };
+        self.transfer(at, address, bytes, Direction::Read) + latency
     }
+}
+
+/// How far away a line is, by the mean of all: any of the distances, by the multiples of the golden ratio.
+fn distance(line: u64) -> f64 {
+    let part = (line.wrapping_mul(GOLDEN_RATIO) >> 32) as f64 / f64::from(u32::MAX);
+    1.0 + SPREAD * (part - 0.5)
 }
 
 impl Load {
@@ -409,6 +422,21 @@ mod tests {
         assert_eq!(dram.load(0.0, 0, 128), 400.0);
         assert_eq!(dram.load(0.0, 0, 128), 402.0);
     }
+
+    #[test]
+    fn lines_differ_by_a_tenth_of_the_latency_and_not_in_the_mean() {
+        let distances: Vec<f64> = (0..10_000).map(distance).collect();
+        let mean = distances.iter().sum::<f64>() / 10_000.0;
+        assert!((mean - 1.0).abs() < 1e-3, "{mean}");
+        assert!(distances.iter().all(|distance| (0.95..=1.05).contains(distance)));
+        // Neighbours are not alike.
+        assert!(distances.windows(2).all(|pair| (pair[0] - pair[1]).abs() > 0.01));
+        let config = DramConfig { row_cycle: 1.0, ..CONFIG };
+        let load = |address| Dram::new(&config, 1.0, 1.0, 1.0).load(0.0, address, 32);
+        assert_eq!(load(0), load(96), "sectors of a line are equally far");
+        assert_ne!(load(0), load(128));
+    }
+
     #[test]
     fn a_busy_memory_delays_even_where_its_bandwidth_suffices() {
         // Requests of one cycle each at every `every`-th cycle; how long the last ones wait on average.
