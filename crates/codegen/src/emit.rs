@@ -31,6 +31,8 @@ pub(crate) struct Atom {
     pub(crate) writes: Vec<Word>,
     pub(crate) addend: Option<Word>,
     pub(crate) guard: Option<Word>,
+    /// Another instruction writes the same words in other lanes ([`MachineInst::beside`]).
+    pub(crate) beside: bool,
     /// Where the guard is off, what it writes keeps a value that another instruction wrote.
     pub(crate) keeps: bool,
     /// Registers that it reads of each bank, once that is known.
@@ -216,7 +218,7 @@ impl Selector<'_, '_> {
         node.reads().for_each(|word| push_new(&mut atom.reads, word));
         atom.writes = node.written().collect();
         atom.addend = addend(node);
-        atom.guard = node.guard;
+        (atom.guard, atom.beside) = (node.guard, node.beside);
         atom.keeps = self.keeps(node);
         atom
     }
@@ -312,7 +314,7 @@ impl Selector<'_, '_> {
                     push_new(&mut atom.reads, words[position]);
                 }
             }
-            atom.guard = self.body.nodes[id].guard;
+            (atom.guard, atom.beside) = (self.body.nodes[id].guard, self.body.nodes[id].beside);
             atom.keeps = self.keeps(&self.body.nodes[id]);
             atom.guard.iter().for_each(|&guard| push_new(&mut atom.reads, guard));
             atom.writes = vec![word];
@@ -341,6 +343,7 @@ impl Atom {
             writes: Vec::new(),
             addend: None,
             guard: None,
+            beside: false,
             keeps: false,
             bank_reads: [0; 2],
             pc,
@@ -412,7 +415,7 @@ impl Emitter {
                 inst.reads = self.code.operands_of(&numbered.reads);
                 inst.writes = self.code.operands_of(&numbered.writes);
                 inst.addend = numbered.addend;
-                inst.guard = numbered.guard;
+                (inst.guard, inst.beside) = (numbered.guard, atom.beside);
                 inst.bank_reads = atom.bank_reads;
                 self.code.insts.push(inst);
             }

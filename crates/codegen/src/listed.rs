@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
+use warplens_ir::{Bank, FunctionId, Guard, Inst, Module, Operand, Register};
 use warplens_isa::{AtomicOp, BlockId, Op, Operation, Pc, StateSpace};
 use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT, RegisterNumber};
 
@@ -56,12 +56,44 @@ struct Reader<'a> {
     numbers: HashMap<(Bank, u32), RegisterNumber>,
 }
 
+/// Under which guard each word of a block was written last.
+#[derive(Default)]
+struct Guarded {
+    by: HashMap<(Bank, u32), Guard>,
+}
+
+impl Guarded {
+    /// True where an instruction writes what the one before it wrote for the other value of its predicate.
+    fn is_beside(&mut self, group: &[Inst]) -> bool {
+        let guard = group.last().and_then(|inst| inst.guard);
+        let words: Vec<(Bank, u32)> = group
+            .iter()
+            .flat_map(Inst::writes)
+            .flat_map(|register| register.words().map(move |word| (register.bank, word)))
+            .collect();
+        let other = guard.map(|guard| Guard { negated: !guard.negated, ..guard });
+        let is_beside =
+            other.is_some() && !words.is_empty() && words.iter().all(|word| self.by.get(word) == other.as_ref());
+        // A predicate that is written anew says nothing of the guards before.
+        self.by.retain(|_, guard| !guard.predicate.words().any(|word| words.contains(&(guard.predicate.bank, word))));
+        for word in words {
+            match guard {
+                Some(guard) => self.by.insert(word, guard),
+                None => self.by.remove(&word),
+            };
+        }
+        is_beside
+    }
+}
+
 impl Reader<'_> {
     fn block(&mut self, block: BlockId, code: &mut Code) -> Result<(), Error> {
         let insts = &self.module.blocks[block].insts;
         let mut cached: [Option<Register>; OPERAND_SLOTS] = [None; OPERAND_SLOTS];
+        let mut guarded = Guarded::default();
         for group in insts.chunk_by(|left, right| left.pc == right.pc) {
-            let inst = self.instruction(group, code, &mut cached)?;
+            let mut inst = self.instruction(group, code, &mut cached)?;
+            inst.beside = guarded.is_beside(group);
             code.insts.push(inst);
             // The last product of a group closes it.
             if inst.class == C::TensorAsync && group.iter().any(|inst| inst.op() == Op::CopyCommit) {
@@ -322,5 +354,45 @@ fn immediate(operand: &Operand) -> Option<u32> {
     match operand {
         Operand::Immediate(value) => u32::try_from(*value).ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warplens_ir::Width;
+    use warplens_isa::ScalarType;
+
+    use super::*;
+
+    /// An instruction that writes a register, or a predicate, under a guard.
+    fn writes(register: Register, guard: Option<(u32, bool)>) -> [Inst; 1] {
+        let mut inst = Inst::new(Pc(0), Operation::Mov, ScalarType::U32);
+        inst.destinations = vec![Some(register)];
+        inst.guard = guard.map(|(number, negated)| Guard { predicate: Register::predicate(number), negated });
+        [inst]
+    }
+
+    #[test]
+    fn two_writes_for_both_values_of_a_predicate_lie_beside_each_other() {
+        let word = Register::vector(5, Width::Word);
+        let last = |before: &[[Inst; 1]], of: [Inst; 1]| {
+            let mut guarded = Guarded::default();
+            before.iter().for_each(|inst| _ = guarded.is_beside(inst));
+            guarded.is_beside(&of)
+        };
+        let (one, other) = (writes(word, Some((1, false))), writes(word, Some((1, true))));
+        assert!(last(&[one.clone()], other.clone()) && last(&[other.clone()], one.clone()));
+        assert!(!last(&[], other.clone()));
+        assert!(!last(&[one.clone()], one.clone()), "the same lanes");
+        assert!(!last(&[one.clone()], writes(word, Some((2, true)))), "another predicate");
+        assert!(!last(&[one.clone()], writes(Register::vector(6, Width::Word), Some((1, true)))));
+        assert!(!last(&[one.clone(), writes(word, None)], other.clone()), "all lanes in between");
+        assert!(
+            !last(&[one.clone(), writes(Register::predicate(1), None)], other.clone()),
+            "the predicate is another one"
+        );
+        // Of a pair both words have to be.
+        let pair = writes(Register::vector(4, Width::Pair), Some((1, true)));
+        assert!(!last(&[one], pair));
     }
 }

@@ -104,6 +104,8 @@ pub(crate) struct Node<'m> {
     pub(crate) sources: Vec<Source>,
     pub(crate) address: Option<Address>,
     pub(crate) guard: Option<Word>,
+    /// A node of the other arm of a conditional writes the same words in other lanes.
+    pub(crate) beside: bool,
     /// Words written, one group for each destination.
     pub(crate) writes: Vec<Vec<Word>>,
     pub(crate) slot: u16,
@@ -594,7 +596,20 @@ impl BodyReader<'_> {
             _ => Form::AsWritten,
         };
         let (slot, turn) = (NO_SLOT, 0);
-        Some(Node { inst, form, block, sources, address, guard, writes, slot, turn, takes_shared: false, merged: 1 })
+        Some(Node {
+            inst,
+            form,
+            block,
+            sources,
+            address,
+            guard,
+            beside: false,
+            writes,
+            slot,
+            turn,
+            takes_shared: false,
+            merged: 1,
+        })
     }
 }
 

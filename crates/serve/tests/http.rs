@@ -253,7 +253,7 @@ fn what_is_too_large_or_of_another_kind_is_refused() {
 #[test]
 fn only_what_is_served_can_be_asked_about() {
     let refused = |question: &str| {
-        let reply = get(&format!("ask/{question}"));
+        let reply = ask(question);
         assert_eq!(reply.status, 400, "{question}: {}", reply.body);
         let json = reply.json();
         assert_eq!(json["state"], "refused", "{question}");
@@ -281,7 +281,7 @@ fn only_what_is_served_can_be_asked_about() {
 #[test]
 fn values_are_numbers_or_refused() {
     for value in ["NaN", "-1x", "inf", "-inf", "1e999x", "0x10", "two", "", "2x;ls", "%3Cscript%3E", "\u{0}"] {
-        let reply = get(&format!("ask/whatif?gpu=h200&set=x-model.n%3D{value}"));
+        let reply = ask(&format!("whatif?gpu=h200&set=x-model.n%3D{value}"));
         assert_eq!(reply.status, 400, "{value}: {}", reply.body);
     }
     // Numbers that no GPU has: an answer, or a reason why there is none, and the server goes on.

@@ -109,6 +109,9 @@ pub struct MachineInst {
     pub addend: Option<RegisterNumber>,
     /// The predicate that guards it, if it has one; also among `reads`.
     pub guard: Option<RegisterNumber>,
+    /// Another instruction writes the same registers for the other value of its guard, in other lanes: neither waits for the
+    /// other, and who reads them waits for both.
+    pub beside: bool,
     /// Registers that it reads of each bank of the register file, those of even and of odd numbers; without those that the
     /// operand before it has left in the operand cache. Zero where nobody knows, and of instructions that read their
     /// operands by another way.
@@ -197,6 +200,7 @@ impl MachineInst {
             writes: NONE,
             addend: None,
             guard: None,
+            beside: false,
             bank_reads: [0; 2],
             stall: 0,
             place,

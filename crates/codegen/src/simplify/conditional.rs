@@ -4,6 +4,8 @@
 //! instructions are guarded and nine are not, three accesses are and four are not. Where only the end of the thread
 //! follows, the branch stays: it is a guarded exit.
 
+use std::collections::{HashMap, HashSet};
+
 use warplens_ir::Flow;
 use warplens_isa::{BlockId, Effect, Op};
 
@@ -17,24 +19,37 @@ const MOST_ACCESSES: usize = 3;
 /// Guards the instructions of blocks that a branch jumps over, or chooses from, and removes the branch.
 pub(super) fn guard(body: &mut Body<'_>) {
     for position in 0..body.blocks.len() {
-        let Some(Short { branch, inner, predicate }) = candidate(body, position) else { continue };
+        let Some(Short { branch, arms, predicate }) = candidate(body, position) else { continue };
         body.nodes[branch].form = Form::Dead;
-        for id in inner.into_iter().flat_map(|inner| body.blocks[inner].clone()) {
+        let [of_one, of_other] = [0, 1].map(|arm| written_once(body, &arms[arm]));
+        for id in arms.into_iter().flatten().flat_map(|inner| body.blocks[inner].clone()) {
             let node = &mut body.nodes[id];
             if node.inst.op() == Op::Bra {
                 node.form = Form::Dead;
             }
             node.guard = node.guard.or(Some(predicate));
+            let in_both = |word: Word| of_one.contains(&word) && of_other.contains(&word);
+            node.beside = node.written().count() > 0 && node.written().all(in_both);
         }
     }
+}
+
+/// Words that one node of an arm alone writes.
+fn written_once(body: &Body<'_>, arm: &[usize]) -> HashSet<Word> {
+    let ids = arm.iter().flat_map(|&position| &body.blocks[position]);
+    let mut writers: HashMap<Word, u32> = HashMap::new();
+    for word in ids.map(|&id| &body.nodes[id]).filter(|node| !node.is_dead()).flat_map(Node::written) {
+        *writers.entry(word).or_default() += 1;
+    }
+    writers.into_iter().filter(|&(_, n)| n == 1).map(|(word, _)| word).collect()
 }
 
 /// Conditional code that is guarded.
 struct Short {
     /// The branch at the end of the block before.
     branch: NodeId,
-    /// The blocks: one that is jumped over, or the two between which the branch chooses.
-    inner: Vec<usize>,
+    /// The blocks of both arms: those that are jumped over and none, or those between which the branch chooses.
+    arms: [Vec<usize>; 2],
     predicate: Word,
 }
 
@@ -53,22 +68,21 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<Short> {
     };
     let second = goes_to(next).filter(|&second| only_jumps(next) && body.cfg.predecessors(second) == [next]);
     let (arms, end) = match (goes_to(next)?, goes_to(taken), second) {
-        (end, ..) if end == taken => (vec![next], taken),
-        (end, Some(other), _) if end == other => (vec![next, taken], end),
-        (_, Some(end), Some(second)) if goes_to(second) == Some(end) => (vec![next, second, taken], end),
+        (end, ..) if end == taken => ([vec![next], vec![]], taken),
+        (end, Some(other), _) if end == other => ([vec![next], vec![taken]], end),
+        (_, Some(end), Some(second)) if goes_to(second) == Some(end) => ([vec![next, second], vec![taken]], end),
         _ => return None,
     };
     let branch = body.blocks[position].iter().copied().rfind(|&id| !body.nodes[id].is_dead())?;
     let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op() == Op::Bra)?;
-    let are_alone =
-        arms.iter().all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
+    let are_alone = arms
+        .iter()
+        .flatten()
+        .all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
     let ends = is_end(body, body.function.block_position(end));
-    let inner: Vec<usize> = arms.into_iter().map(|arm| body.function.block_position(arm)).collect();
-    (are_alone && !ends && next != taken && is_short(body, &inner, predicate)).then_some(Short {
-        branch,
-        inner,
-        predicate,
-    })
+    let arms = arms.map(|arm| arm.into_iter().map(|block| body.function.block_position(block)).collect());
+    let fits = are_alone && !ends && next != taken && is_short(body, &arms, predicate);
+    fits.then_some(Short { branch, arms, predicate })
 }
 
 /// True for blocks that only end the thread.
@@ -76,8 +90,8 @@ fn is_end(body: &Body<'_>, position: usize) -> bool {
     body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
-fn is_short(body: &Body<'_>, positions: &[usize], predicate: Word) -> bool {
-    let ids = positions.iter().flat_map(|&position| &body.blocks[position]);
+fn is_short(body: &Body<'_>, arms: &[Vec<usize>; 2], predicate: Word) -> bool {
+    let ids = arms.iter().flatten().flat_map(|&position| &body.blocks[position]);
     let mut nodes = ids.map(|&id| &body.nodes[id]).filter(|node| !node.is_dead());
     let accesses = nodes.clone().filter(|node| node.address.is_some() && node.form == Form::AsWritten).count();
     let instructions = nodes.clone().filter(|node| node.inst.op() != Op::Bra).count();

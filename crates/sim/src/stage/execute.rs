@@ -67,7 +67,12 @@ impl<'a> Sm<'a> {
             _ => done,
         };
         let result = Pending { at: whole(written), stall };
-        self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
+        let registers = self.job.code.registers(inst.writes);
+        if inst.beside {
+            self.scoreboard.write_beside(slot, registers, result);
+        } else {
+            self.scoreboard.write(slot, registers, result);
+        }
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
             && event.issue == cycle

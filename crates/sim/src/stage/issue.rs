@@ -76,7 +76,11 @@ impl<'a> Sm<'a> {
         };
         // A result must not be overtaken by an earlier one of the same register.
         let written = self.scoreboard.all(slot, self.job.code.registers(inst.writes));
-        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written };
+        let overwritten = if inst.beside {
+            Pending::READY
+        } else {
+            Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written }
+        };
         let guard = inst.guard.map_or(Pending::READY, |guard| {
             let pending = self.scoreboard.pending(slot, guard);
             let extra = if pending.at == 0 { 0 } else { self.guard_extra };
@@ -106,7 +110,8 @@ impl<'a> Sm<'a> {
             return false;
         }
         let inst = self.next_inst(slot);
-        let registers = self.job.code.registers(inst.reads).iter().chain(self.job.code.registers(inst.writes));
+        let overwritten = if inst.beside { &[][..] } else { self.job.code.registers(inst.writes) };
+        let registers = self.job.code.registers(inst.reads).iter().chain(overwritten);
         let there = |register: &u16| self.scoreboard.pending(slot, *register).at <= cycle;
         let guard = inst.guard.is_none_or(|guard| {
             let at = self.scoreboard.pending(slot, guard).at;

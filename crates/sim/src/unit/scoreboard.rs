@@ -61,6 +61,15 @@ impl Scoreboard {
             warp[usize::from(register)] = result;
         }
     }
+
+    /// An instruction writes the registers in some lanes, while results of others are still on their way.
+    pub(crate) fn write_beside(&mut self, warp: usize, registers: &[RegisterNumber], result: Pending) {
+        let warp = &mut self.pending[warp * self.n_registers..];
+        for &register in registers {
+            let pending = &mut warp[usize::from(register)];
+            *pending = pending.later(result);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +84,8 @@ mod tests {
         assert_eq!(scoreboard.all(0, &[2, 1]), Pending { at: 30, stall: Stall::LongScoreboard });
         assert_eq!(scoreboard.all(0, &[3]).at, 20);
         assert_eq!(scoreboard.all(1, &[1, 2, 3]), Pending::READY);
+        scoreboard.write_beside(0, &[1, 2], Pending { at: 25, stall: Stall::ShortScoreboard });
+        assert_eq!([1, 2].map(|register| scoreboard.pending(0, register).at), [30, 25]);
         scoreboard.clear(0);
         assert_eq!(scoreboard.all(0, &[0, 1, 2, 3]), Pending::READY);
     }

@@ -37,6 +37,12 @@ impl Program {
         self.code.insts.last_mut().expect("just pushed").bank_reads = bank_reads;
     }
 
+    /// The last instruction is one arm of a conditional.
+    pub(crate) fn beside(&mut self, guard: RegisterNumber, is_beside: bool) {
+        let last = self.code.insts.last_mut().expect("an instruction is there");
+        (last.guard, last.beside) = (Some(guard), is_beside);
+    }
+
     pub(crate) fn load(
         &mut self,
         slot: u16,

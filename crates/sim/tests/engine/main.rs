@@ -1,5 +1,6 @@
 //! The simulation as a whole, on programs and machines made for it.
 
+mod arms;
 mod atomics;
 mod boards;
 mod common;

@@ -58,8 +58,22 @@ impl Code {
 }
 
 fn pack_inst(inst: &MachineInst, to: &mut Writer) {
-    let MachineInst { class, lanes, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, stall, place } =
-        *inst;
+    let &MachineInst {
+        class,
+        lanes,
+        space,
+        amount,
+        slot,
+        turn,
+        reads,
+        writes,
+        addend,
+        guard,
+        beside,
+        bank_reads,
+        stall,
+        place,
+    } = inst;
     to.text(class.name());
     to.uint(lanes as u64);
     to.text(space.name());
@@ -71,6 +85,7 @@ fn pack_inst(inst: &MachineInst, to: &mut Writer) {
         to.uint(count.into());
     }
     [addend, guard].into_iter().for_each(|register| to.optional(register.map(u32::from)));
+    to.uint(beside.into());
     bank_reads.into_iter().for_each(|reads| to.uint(reads.into()));
     to.uint(stall.into());
     to.uint(place.into());
@@ -90,6 +105,11 @@ fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
     let (reads, writes) = (operands()?, operands()?);
     let mut register = || from.optional()?.map(u16::try_from).transpose().map_err(|_| OTHER);
     let (addend, guard) = (register()?, register()?);
+    let beside = match from.narrow()? {
+        0_u8 => false,
+        1 => true,
+        _ => return Err(OTHER),
+    };
     let bank_reads = [from.narrow()?, from.narrow()?];
     Ok(MachineInst {
         class,
@@ -102,6 +122,7 @@ fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
         writes,
         addend,
         guard,
+        beside,
         bank_reads,
         stall: from.narrow()?,
         place: from.narrow()?,
@@ -158,6 +179,7 @@ mod tests {
                 reads,
                 addend,
                 slot: 7,
+                beside: true,
                 lanes: IntegerLanes::Either,
                 ..MachineInst::new(class, 1)
             });
