@@ -233,7 +233,7 @@ impl Selector<'_, '_> {
             let mut atom = self.whole(id, class);
             if !is_last {
                 let word = self.fresh();
-                atom.writes = vec![word];
+                (atom.writes, atom.beside) = (vec![word], false);
                 atom.addend = None;
             }
             if let Some(word) = carried {
@@ -264,7 +264,7 @@ impl Selector<'_, '_> {
                     _ => carried.iter().for_each(|&word| push_new(&mut atom.reads, word)),
                 }
                 if index + 1 < stages.len() {
-                    atom.writes = vec![self.fresh()];
+                    (atom.writes, atom.beside) = (vec![self.fresh()], false);
                     results.extend(atom.writes.first());
                 } else {
                     atom.writes = written.iter().skip(part * share).take(share).copied().collect();

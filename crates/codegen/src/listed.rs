@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use warplens_ir::{Bank, FunctionId, Guard, Inst, Module, Operand, Register};
+use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
 use warplens_isa::{AtomicOp, BlockId, Op, Operation, Pc, StateSpace};
 use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT, RegisterNumber};
 
@@ -56,31 +56,28 @@ struct Reader<'a> {
     numbers: HashMap<(Bank, u32), RegisterNumber>,
 }
 
-/// Under which guard each word of a block was written last.
+/// Under which guards each register of a block was written since all lanes wrote it.
 #[derive(Default)]
 struct Guarded {
-    by: HashMap<(Bank, u32), Guard>,
+    by: HashMap<RegisterNumber, Vec<(RegisterNumber, bool)>>,
 }
 
 impl Guarded {
-    /// True where an instruction writes what the one before it wrote for the other value of its predicate.
-    fn is_beside(&mut self, group: &[Inst]) -> bool {
-        let guard = group.last().and_then(|inst| inst.guard);
-        let words: Vec<(Bank, u32)> = group
-            .iter()
-            .flat_map(Inst::writes)
-            .flat_map(|register| register.words().map(move |word| (register.bank, word)))
-            .collect();
-        let other = guard.map(|guard| Guard { negated: !guard.negated, ..guard });
-        let is_beside =
-            other.is_some() && !words.is_empty() && words.iter().all(|word| self.by.get(word) == other.as_ref());
+    /// True where all that was written since to the registers that an instruction writes was for the other value of its
+    /// guard: a predicate, and whether it is to be false.
+    fn is_beside(&mut self, writes: &[RegisterNumber], guard: Option<(RegisterNumber, bool)>) -> bool {
+        let other = guard.map(|(predicate, negated)| (predicate, !negated));
+        let is_other = |register: &RegisterNumber| {
+            self.by.get(register).is_some_and(|guards| guards.iter().all(|guard| Some(*guard) == other))
+        };
+        let is_beside = !writes.is_empty() && writes.iter().all(is_other);
         // A predicate that is written anew says nothing of the guards before.
-        self.by.retain(|_, guard| !guard.predicate.words().any(|word| words.contains(&(guard.predicate.bank, word))));
-        for word in words {
-            match guard {
-                Some(guard) => self.by.insert(word, guard),
-                None => self.by.remove(&word),
-            };
+        self.by.retain(|_, guards| guards.iter().all(|(predicate, _)| !writes.contains(predicate)));
+        for &register in writes {
+            match guard.filter(|(predicate, _)| !writes.contains(predicate)) {
+                Some(guard) => self.by.entry(register).or_default().push(guard),
+                None => _ = self.by.remove(&register),
+            }
         }
         is_beside
     }
@@ -93,7 +90,8 @@ impl Reader<'_> {
         let mut guarded = Guarded::default();
         for group in insts.chunk_by(|left, right| left.pc == right.pc) {
             let mut inst = self.instruction(group, code, &mut cached)?;
-            inst.beside = guarded.is_beside(group);
+            let negated = group.last().and_then(|inst| inst.guard).is_some_and(|guard| guard.negated);
+            inst.beside = guarded.is_beside(code.registers(inst.writes), inst.guard.map(|guard| (guard, negated)));
             code.insts.push(inst);
             // The last product of a group closes it.
             if inst.class == C::TensorAsync && group.iter().any(|inst| inst.op() == Op::CopyCommit) {
@@ -359,40 +357,28 @@ fn immediate(operand: &Operand) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use warplens_ir::Width;
-    use warplens_isa::ScalarType;
-
     use super::*;
 
-    /// An instruction that writes a register, or a predicate, under a guard.
-    fn writes(register: Register, guard: Option<(u32, bool)>) -> [Inst; 1] {
-        let mut inst = Inst::new(Pc(0), Operation::Mov, ScalarType::U32);
-        inst.destinations = vec![Some(register)];
-        inst.guard = guard.map(|(number, negated)| Guard { predicate: Register::predicate(number), negated });
-        [inst]
-    }
-
     #[test]
-    fn two_writes_for_both_values_of_a_predicate_lie_beside_each_other() {
-        let word = Register::vector(5, Width::Word);
-        let last = |before: &[[Inst; 1]], of: [Inst; 1]| {
+    fn writes_for_both_values_of_a_predicate_lie_beside_each_other() {
+        type Write<'a> = (&'a [RegisterNumber], Option<(RegisterNumber, bool)>);
+        let last = |before: &[Write<'_>], (writes, guard): Write<'_>| {
             let mut guarded = Guarded::default();
-            before.iter().for_each(|inst| _ = guarded.is_beside(inst));
-            guarded.is_beside(&of)
+            before.iter().for_each(|&(writes, guard)| _ = guarded.is_beside(writes, guard));
+            guarded.is_beside(writes, guard)
         };
-        let (one, other) = (writes(word, Some((1, false))), writes(word, Some((1, true))));
-        assert!(last(&[one.clone()], other.clone()) && last(&[other.clone()], one.clone()));
-        assert!(!last(&[], other.clone()));
-        assert!(!last(&[one.clone()], one.clone()), "the same lanes");
-        assert!(!last(&[one.clone()], writes(word, Some((2, true)))), "another predicate");
-        assert!(!last(&[one.clone()], writes(Register::vector(6, Width::Word), Some((1, true)))));
-        assert!(!last(&[one.clone(), writes(word, None)], other.clone()), "all lanes in between");
-        assert!(
-            !last(&[one.clone(), writes(Register::predicate(1), None)], other.clone()),
-            "the predicate is another one"
-        );
-        // Of a pair both words have to be.
-        let pair = writes(Register::vector(4, Width::Pair), Some((1, true)));
-        assert!(!last(&[one], pair));
+        let (p, not_p) = (Some((90, false)), Some((90, true)));
+        assert!(last(&[(&[5], p)], (&[5], not_p)) && last(&[(&[5], not_p)], (&[5], p)));
+        assert!(!last(&[], (&[5], p)));
+        assert!(!last(&[(&[5], p)], (&[5], p)), "the same lanes");
+        assert!(!last(&[(&[5], p), (&[5], not_p)], (&[5], p)), "the first of them is in the same lanes");
+        assert!(!last(&[(&[5], p)], (&[5], Some((91, true)))), "another predicate");
+        assert!(!last(&[(&[5], p)], (&[6], not_p)), "another register");
+        assert!(!last(&[(&[5], p)], (&[4, 5], not_p)), "of a pair one word alone");
+        assert!(last(&[(&[4, 5], p)], (&[4, 5], not_p)));
+        assert!(!last(&[(&[5], p), (&[5], None)], (&[5], not_p)), "all lanes in between");
+        assert!(!last(&[(&[5], p), (&[90], None)], (&[5], not_p)), "the predicate is another one");
+        assert!(!last(&[(&[5], None)], (&[5], None)) && !last(&[(&[5], p)], (&[5], None)), "all lanes");
+        assert!(last(&[(&[5], p), (&[5], None), (&[5], p)], (&[5], not_p)), "begun anew");
     }
 }

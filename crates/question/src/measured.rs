@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
-use warplens_model::CachesBefore;
+use warplens_model::{CachesBefore, Options};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{
@@ -63,8 +63,8 @@ pub struct Row {
     pub clock_cycles: Option<f64>,
     /// Whether models were fitted to it, where the table says so.
     pub set: Option<Set>,
-    /// What the caches held when it was launched.
-    pub caches: CachesBefore,
+    /// What the caches held when it was launched, where the table says so.
+    pub caches: Option<CachesBefore>,
     /// The row, as messages call it, of which it is a change that does the same work.
     pub instead_of: Option<String>,
     /// What of a buffer is kept beside the time, where the row is measured.
@@ -197,6 +197,11 @@ fn line_of(table: &str, line: usize) -> String {
 }
 
 impl Row {
+    /// How models are asked about the row: as asked for, but for what the table says of it.
+    pub(crate) fn options(&self, asked: Options) -> Options {
+        Options { caches_before: self.caches.unwrap_or(asked.caches_before), ..asked }
+    }
+
     /// The row, for messages.
     pub fn place(&self) -> String {
         self.name.clone().unwrap_or_else(|| line_of(&self.table, self.line))

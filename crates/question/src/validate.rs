@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_base::error::{Error, ErrorKind, Result};
 use warplens_base::stop;
-use warplens_model::{CachesBefore, Options, Prediction};
+use warplens_model::{Options, Prediction};
 use warplens_session::machines::{self, ComputeCapability, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::ranges::simulated;
@@ -443,10 +443,7 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
         Err(error) => return none(error.message),
     };
     let measurement = row.chosen(&measurements)?;
-    let options = match row.caches {
-        CachesBefore::AsLeft => request.options,
-        CachesBefore::Emptied => Options { caches_before: CachesBefore::Emptied, ..request.options },
-    };
+    let options = row.options(request.options);
     let analysis = measured_on(measurement, machine, &request.choice, options);
     let label = |answer: &warplens_session::predict::Answer| match request.choice {
         Choice::Auto => "auto".to_owned(),

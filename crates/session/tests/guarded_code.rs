@@ -38,12 +38,14 @@ fn loads_of_both_arms_to_one_register_lie_beside_each_other() {
 #[test]
 fn what_one_arm_alone_or_twice_writes_does_not() {
     let global = "ld.global.u32 %r2, [%rd4];";
-    for (one, other) in [
+    for (one, n) in [
         // The other arm writes another register.
-        ("ld.shared.u32 %r4, [%r3];", global),
+        ("ld.shared.u32 %r4, [%r3];", 2),
         // One arm loads the register twice, and its loads wait for each other.
-        ("ld.shared.u32 %r2, [%r3];\nld.volatile.shared.u32 %r2, [%r3+4];", global),
+        ("ld.shared.u32 %r2, [%r3];\nld.volatile.shared.u32 %r2, [%r3+4];", 3),
     ] {
-        assert!(loads(one, other).iter().all(|load| !load.beside), "{one} and {other}");
+        let loads = loads(one, global);
+        assert_eq!(loads.iter().filter(|load| load.guard.is_some()).count(), n, "{one}");
+        assert!(loads.iter().all(|load| !load.beside), "{one}");
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct InTurn {
     pub(crate) slot: usize,
     pub(crate) age: u64,
     pub(crate) writes: Operands,
+    /// Others write the same registers in other lanes.
+    pub(crate) beside: bool,
     /// Cycles from the end of its turns to the result.
     pub(crate) latency: f64,
 }

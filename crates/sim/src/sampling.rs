@@ -27,7 +27,8 @@
 
 /// Instructions of a window, about: what 64 warps need to come into their stride, several times.
 const WINDOW: u64 = 50_000;
-/// Fewest and most windows, besides those where the SM runs empty.
+/// Fewest and most windows, besides those where the SM runs empty. Of few instructions in detail fewer and longer windows are
+/// better than five short ones, although nothing that differs between three has a price of its own ([`ENOUGH`]).
 const WINDOWS: (u64, u64) = (3, 16);
 /// A stretch says how fast the SM was, if it is one part in so many of a window.
 const LEAST_OF_WINDOW: u64 = 4;

@@ -110,7 +110,7 @@ pub struct MachineInst {
     /// The predicate that guards it, if it has one; also among `reads`.
     pub guard: Option<RegisterNumber>,
     /// Another instruction writes the same registers for the other value of its guard, in other lanes: neither waits for the
-    /// other, and who reads them waits for both.
+    /// other, nor for what was to be written there before, and who reads them waits for all of these.
     pub beside: bool,
     /// Registers that it reads of each bank of the register file, those of even and of odd numbers; without those that the
     /// operand before it has left in the operand cache. Zero where nobody knows, and of instructions that read their

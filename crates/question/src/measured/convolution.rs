@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use warplens_launch::Launch;
-use warplens_model::CachesBefore;
 
 use super::counters::Counter;
 use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
@@ -134,7 +133,7 @@ pub(super) fn held() -> Held {
         class: Some("convolution".to_owned()),
         parameter: None,
         clock_cycles: None,
-        caches: CachesBefore::AsLeft,
+        caches: None,
         set: Some(of.set),
         instead_of: None,
         read: None,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
-use warplens_model::CachesBefore;
 
 use super::counters::Counter;
 use super::{BYTES_PER_SECTOR, Held, Kernels, Row, Set, figures, lines, set_of};
@@ -120,7 +119,7 @@ pub(super) fn held() -> Held {
         class: Some("direct Coulomb summation".to_owned()),
         parameter: None,
         clock_cycles: None,
-        caches: CachesBefore::AsLeft,
+        caches: None,
         set: Some(of.set),
         instead_of: None,
         read: None,

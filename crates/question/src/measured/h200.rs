@@ -4,8 +4,6 @@
 
 use std::path::Path;
 
-use warplens_model::CachesBefore;
-
 use super::counters::Counter;
 use super::{Held, Kernels, parse};
 
@@ -65,7 +63,6 @@ pub(super) fn held() -> [Held; 3] {
     let mut held = [of_suite, ladder, tensor];
     for row in &mut held[0].rows {
         row.class = Some(CLASS.to_owned());
-        row.caches = CachesBefore::Emptied;
         row.counters = row.kernel.as_deref().map_or_else(Vec::new, counters);
     }
     held

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
-use warplens_model::CachesBefore;
 
 use super::{Held, Kernels, Row, Set, lines, set_of};
 
@@ -131,7 +130,7 @@ pub(super) fn held() -> Held {
             class: Some("streaming".to_owned()),
             parameter: None,
             clock_cycles: None,
-            caches: CachesBefore::AsLeft,
+            caches: None,
             set: Some(point.set),
             instead_of: None,
             read: None,

@@ -161,7 +161,7 @@ impl Line<'_> {
             parameter: self.text("parameter"),
             clock_cycles: self.field("clock_cycles").map(|text| self.time("clock_cycles", text)).transpose()?,
             set: self.read("set", Set::parse, "training or held-out")?,
-            caches: self.read("caches", caches_before, "as-left or emptied")?.unwrap_or_default(),
+            caches: self.read("caches", caches_before, "as-left or emptied")?,
             instead_of: self.field("instead_of").map(|row| self.place(row)),
             read: self.field("read").map(OutputRequest::parse).transpose()?,
             counters: self.counters()?,
@@ -299,18 +299,20 @@ mod tests {
 
     #[test]
     fn a_row_may_hold_its_launch() {
-        let text = "gpu,measured_us,input,kernel,grid,block,args,ctas,class,set\n\
-                    h200,2,a.ptx,f,\"4,2\",32,f32[8]; 5,0..2,mine,held-out\n";
+        let text = "gpu,measured_us,input,kernel,grid,block,args,ctas,class,set,caches\n\
+                    h200,2,a.ptx,f,\"4,2\",32,f32[8]; 5,0..2,mine,held-out,emptied\n";
         let row = rows(text).unwrap().remove(0);
         let launch = row.launch.unwrap();
         assert_eq!((launch.grid, launch.block, launch.arguments.len()), (Some([4, 2, 1]), Some([32, 1, 1]), 2));
         assert_eq!((launch.kernel.as_deref(), row.ctas, row.set), (Some("f"), Some(0..2), Some(Set::HeldOut)));
         assert_eq!(row.class.as_deref(), Some("mine"));
+        assert_eq!(row.caches, Some(CachesBefore::Emptied));
         for (column, bad, message) in [
             ("grid", "x", "`grid` is `x`, not X, X,Y or X,Y,Z"),
             ("shared", "-1", "`shared` is `-1`, not a number of bytes"),
             ("ctas", "3..2", "`ctas` is `3..2`, not N..M with N below M"),
             ("set", "test", "`set` is `test`, not training or held-out"),
+            ("caches", "cold", "`caches` is `cold`, not as-left or emptied"),
         ] {
             let text = format!("gpu,measured_us,{column}\nh200,1,{bad}\n");
             assert_eq!(rows(&text), Err(format!("t.csv, line 2: {message}")));

@@ -81,7 +81,7 @@ pub fn accuracy(rows: &[Row], request: &Request, progress: &Progress) -> Result<
             }
         };
         let measurement = row.chosen(&measured[at].1)?;
-        let answer = measured_on(measurement, &machine, &request.choice, request.options);
+        let answer = measured_on(measurement, &machine, &request.choice, row.options(request.options));
         let kernel = named.unwrap_or_else(|| measurement.kernel.demangled.clone());
         match answer.time() {
             Some(time) => {

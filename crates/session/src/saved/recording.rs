@@ -19,7 +19,7 @@ use warplens_stats::{Footprint, Profile, TracedCta};
 use warplens_trace::{Code, CtaId, CtaTrace, WarpTrace};
 
 /// How the data are written; another number for every change.
-const ENCODING: &str = "3";
+const ENCODING: &str = "4";
 /// Bytes of the largest recording.
 const MOST_BYTES: u64 = 1 << 30;
 

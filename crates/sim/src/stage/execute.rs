@@ -175,7 +175,7 @@ impl<'a> Sm<'a> {
         }
         let (work, alone) = self.memory.conflicts(arrival)?;
         let slot = arrival.slot;
-        let owner = InTurn { slot, age: self.warps[slot].age, writes: inst.writes, latency };
+        let owner = InTurn { slot, age: self.warps[slot].age, writes: inst.writes, beside: inst.beside, latency };
         let mut delayed = std::mem::take(&mut self.delayed);
         let done =
             self.turns.arrive(arrival.at, work, alone, owner, |&other, before, now| delayed.push((other, before, now)));
@@ -196,8 +196,11 @@ impl<'a> Sm<'a> {
         for &register in self.job.code.registers(of.writes) {
             let pending = self.scoreboard.pending(of.slot, register);
             // A register that was written anew since then is left alone.
-            if pending.at == whole(before) {
-                self.scoreboard.write(of.slot, &[register], Pending { at: whole(now), ..pending });
+            let now = Pending { at: whole(now), ..pending };
+            if of.beside {
+                self.scoreboard.write_beside(of.slot, &[register], now);
+            } else if pending.at == whole(before) {
+                self.scoreboard.write(of.slot, &[register], now);
             }
         }
         self.refresh(of.slot);
