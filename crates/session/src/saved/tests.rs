@@ -691,7 +691,7 @@ fn what_is_wrong_with_a_recording_is_said() {
         changed["recording"][key] = value;
         read("p.json", &changed.to_string()).unwrap_err().message
     };
-    assert_eq!(message("encoding", json!("1")), "p.json: recording.encoding: `1` is unknown; it is `3` here");
+    assert_eq!(message("encoding", json!("1")), "p.json: recording.encoding: `1` is unknown; it is `4` here");
     assert!(message("data", json!("*")).starts_with("p.json: recording.data: this is no Base64: "));
     assert!(message("data", json!("AAAA")).starts_with("p.json: recording.data: it cannot be unpacked: "));
     assert_eq!(message("unpacked_bytes", json!(10)), "p.json: recording.data: it does not hold 10 bytes");
