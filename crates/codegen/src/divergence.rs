@@ -32,7 +32,7 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
         let is_uniform = !body.nodes[last].reads().any(|word| differs[word as usize]);
         let Some(point) = points.immediate(body.block_id(position)) else { continue };
         let at = body.function.block_position(point);
-        if !is_uniform && !is_end(body, at) {
+        if !is_uniform && !body.is_end(at) {
             closes[at] = true;
         }
     }
@@ -43,11 +43,6 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
             insert(body, selected, at, MachineClass::Branch);
         }
     }
-}
-
-/// True for blocks that only end the thread.
-fn is_end(body: &Body<'_>, position: usize) -> bool {
-    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
 /// Adds what closes a region as the first instruction of a block, or what opens one before that which ends the block.

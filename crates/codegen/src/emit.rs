@@ -142,6 +142,11 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
+        let node = &self.body.nodes[id];
+        for atom in &mut self.out[first..] {
+            // What goes from one instruction to the next is in registers of its own.
+            atom.beside = node.beside && node.written().any(|word| atom.writes.contains(&word));
+        }
         if let Some(way) = way_of_atomic(&self.body.nodes[id], self.target) {
             let way = if added_up.is_some() { MachineInst::ADDED_UP } else { way };
             for atom in self.out[first..].iter_mut().filter(|atom| atom.touches_memory()) {
@@ -218,7 +223,7 @@ impl Selector<'_, '_> {
         node.reads().for_each(|word| push_new(&mut atom.reads, word));
         atom.writes = node.written().collect();
         atom.addend = addend(node);
-        (atom.guard, atom.beside) = (node.guard, node.beside);
+        atom.guard = node.guard;
         atom.keeps = self.keeps(node);
         atom
     }
@@ -233,7 +238,7 @@ impl Selector<'_, '_> {
             let mut atom = self.whole(id, class);
             if !is_last {
                 let word = self.fresh();
-                (atom.writes, atom.beside) = (vec![word], false);
+                atom.writes = vec![word];
                 atom.addend = None;
             }
             if let Some(word) = carried {
@@ -264,7 +269,7 @@ impl Selector<'_, '_> {
                     _ => carried.iter().for_each(|&word| push_new(&mut atom.reads, word)),
                 }
                 if index + 1 < stages.len() {
-                    (atom.writes, atom.beside) = (vec![self.fresh()], false);
+                    atom.writes = vec![self.fresh()];
                     results.extend(atom.writes.first());
                 } else {
                     atom.writes = written.iter().skip(part * share).take(share).copied().collect();
@@ -314,7 +319,7 @@ impl Selector<'_, '_> {
                     push_new(&mut atom.reads, words[position]);
                 }
             }
-            (atom.guard, atom.beside) = (self.body.nodes[id].guard, self.body.nodes[id].beside);
+            atom.guard = self.body.nodes[id].guard;
             atom.keeps = self.keeps(&self.body.nodes[id]);
             atom.guard.iter().for_each(|&guard| push_new(&mut atom.reads, guard));
             atom.writes = vec![word];

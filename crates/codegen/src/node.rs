@@ -213,6 +213,11 @@ impl<'m> Body<'m> {
         words.iter().all(|&word| self.definitions[word as usize] <= 1)
     }
 
+    /// True for blocks that only end the thread, by their position.
+    pub(crate) fn is_end(&self, position: usize) -> bool {
+        self.blocks[position].iter().all(|&id| matches!(self.nodes[id].inst.op(), Op::Ret | Op::Exit))
+    }
+
     /// True for predicates.
     pub(crate) fn is_predicate(&self, word: Word) -> bool {
         (self.n_vector..self.n_vector + self.function.registers.predicate).contains(&word)

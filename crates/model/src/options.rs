@@ -161,10 +161,9 @@ pub enum CodeOrder {
 }
 
 /// What the caches hold when a launch begins. Nothing that it loads, either way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CachesBefore {
     /// What a launch like it has left there: where that was more than fits, lines are to be written back.
-    #[default]
     AsLeft,
     /// Nothing, as where a profiler empties them before each launch.
     Emptied,

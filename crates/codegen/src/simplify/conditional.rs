@@ -79,15 +79,10 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<Short> {
         .iter()
         .flatten()
         .all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
-    let ends = is_end(body, body.function.block_position(end));
+    let ends = body.is_end(body.function.block_position(end));
     let arms = arms.map(|arm| arm.into_iter().map(|block| body.function.block_position(block)).collect());
     let fits = are_alone && !ends && next != taken && is_short(body, &arms, predicate);
     fits.then_some(Short { branch, arms, predicate })
-}
-
-/// True for blocks that only end the thread.
-fn is_end(body: &Body<'_>, position: usize) -> bool {
-    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
 fn is_short(body: &Body<'_>, arms: &[Vec<usize>; 2], predicate: Word) -> bool {

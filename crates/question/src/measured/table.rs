@@ -64,14 +64,6 @@ const COLUMNS: [&str; 34] = [
     "dram_bytes",
 ];
 
-fn caches_before(text: &str) -> Option<CachesBefore> {
-    match text {
-        "as-left" => Some(CachesBefore::AsLeft),
-        "emptied" => Some(CachesBefore::Emptied),
-        _ => None,
-    }
-}
-
 /// What a table needs.
 pub(crate) const HELP: &str =
     "its first line names the columns: gpu, measured_us and one of predicted_us, input (with launch and kernel)";
@@ -230,6 +222,14 @@ impl Line<'_> {
 
     fn fail(&self, what: impl std::fmt::Display) -> Error {
         Error::input(format!("{}: {what}", line_of(self.name, self.number)))
+    }
+}
+
+fn caches_before(text: &str) -> Option<CachesBefore> {
+    match text {
+        "as-left" => Some(CachesBefore::AsLeft),
+        "emptied" => Some(CachesBefore::Emptied),
+        _ => None,
     }
 }
 

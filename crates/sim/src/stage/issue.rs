@@ -1,7 +1,7 @@
 //! Issue: which warp goes next, and what the others waited for.
 
 use warplens_machine::words::{IssueOccupies, IssueScoreboard};
-use warplens_trace::{MachineClass, MachineInst};
+use warplens_trace::{MachineClass, MachineInst, RegisterNumber};
 
 use crate::pipeline::{Choice, Sm};
 use crate::unit::scheduler::{NEVER, UNITS};
@@ -75,12 +75,8 @@ impl<'a> Sm<'a> {
             }
         };
         // A result must not be overtaken by an earlier one of the same register.
-        let written = self.scoreboard.all(slot, self.job.code.registers(inst.writes));
-        let overwritten = if inst.beside {
-            Pending::READY
-        } else {
-            Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written }
-        };
+        let written = self.scoreboard.all(slot, self.overwritten(inst));
+        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written };
         let guard = inst.guard.map_or(Pending::READY, |guard| {
             let pending = self.scoreboard.pending(slot, guard);
             let extra = if pending.at == 0 { 0 } else { self.guard_extra };
@@ -92,6 +88,11 @@ impl<'a> Sm<'a> {
     /// Cycles after its issue at which arithmetic with a shared operand reads its addend.
     fn addend_wait(&self, inst: &MachineInst) -> u64 {
         u64::from(self.config.shared.operand_latency.saturating_sub(self.config.class(inst.timed_as()).latency))
+    }
+
+    /// Registers that an instruction writes, of which earlier results must have come.
+    fn overwritten(&self, inst: &MachineInst) -> &[RegisterNumber] {
+        if inst.beside { &[] } else { self.job.code.registers(inst.writes) }
     }
 
     /// Fewest cycles after which an instruction writes its results.
@@ -110,8 +111,7 @@ impl<'a> Sm<'a> {
             return false;
         }
         let inst = self.next_inst(slot);
-        let overwritten = if inst.beside { &[][..] } else { self.job.code.registers(inst.writes) };
-        let registers = self.job.code.registers(inst.reads).iter().chain(overwritten);
+        let registers = self.job.code.registers(inst.reads).iter().chain(self.overwritten(inst));
         let there = |register: &u16| self.scoreboard.pending(slot, *register).at <= cycle;
         let guard = inst.guard.is_none_or(|guard| {
             let at = self.scoreboard.pending(slot, guard).at;
