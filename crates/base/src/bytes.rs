@@ -4,8 +4,9 @@
 //! are kept once, as [`Columns`]. A [`Reader`] trusts nothing: whatever the bytes, it gives values or says what is wrong,
 //! and never asks for more memory than the bytes can fill.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use thiserror::Error;
 
 /// Why bytes cannot be read.
@@ -138,36 +139,70 @@ impl<'b> Reader<'b> {
 /// Lists that are the same, kept once each and called by number.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    numbers: HashMap<Vec<u8>, u32>,
+    /// All lists, one after the other, and where each of them ends.
+    lists: Writer,
+    ends: Vec<usize>,
+    /// By hash: the number of the last list that has it.
+    numbers: FxHashMap<u64, u32>,
+    /// By number: that of the list before of the same hash.
+    before: Vec<Option<u32>>,
 }
 
 impl Columns {
     /// Writes the number of a list with these items.
     pub fn add<T>(&mut self, items: &[T], mut pack: impl FnMut(&T, &mut Writer), to: &mut Writer) {
-        let mut list = Writer::default();
-        list.count(items.len());
-        items.iter().for_each(|item| pack(item, &mut list));
-        let list = list.finish();
-        let next = u32::try_from(self.numbers.len()).expect("fewer than 2^32 lists fit in memory");
-        to.uint((*self.numbers.entry(list).or_insert(next)).into());
-    }
-
-    /// Writes all lists.
-    pub fn write(self, to: &mut Writer) {
-        let mut lists: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
-        lists.sort_unstable_by_key(|(_, number)| *number);
-        to.count(lists.len());
-        for (list, _) in lists {
-            to.count(list.len());
-            to.0.extend(list);
+        let start = self.lists.0.len();
+        self.lists.count(items.len());
+        items.iter().for_each(|item| pack(item, &mut self.lists));
+        let list = &self.lists.0[start..];
+        let hash = FxBuildHasher.hash_one(list);
+        let same_hash = self.numbers.get(&hash).copied();
+        let mut known = same_hash;
+        while let Some(number) = known
+            && self.list(number) != list
+        {
+            known = self.before[number as usize];
         }
+        let number = if let Some(number) = known {
+            self.lists.0.truncate(start);
+            number
+        } else {
+            let next = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists fit in memory");
+            self.ends.push(self.lists.0.len());
+            self.before.push(same_hash);
+            self.numbers.insert(hash, next);
+            next
+        };
+        to.uint(number.into());
     }
 
-    /// All lists, and behind them what refers to them.
-    pub fn before(self, body: Writer) -> Vec<u8> {
-        let mut all = Writer::default();
+    fn list(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.lists.0[start..self.ends[number]]
+    }
+
+    /// Writes all lists, and forgets them.
+    pub fn write(&mut self, to: &mut Writer) {
+        to.count(self.ends.len());
+        let mut start = 0;
+        for &end in &self.ends {
+            to.count(end - start);
+            to.0.extend_from_slice(&self.lists.0[start..end]);
+            start = end;
+        }
+        self.lists.0.clear();
+        self.ends.clear();
+        self.numbers.clear();
+        self.before.clear();
+    }
+
+    /// All lists, and behind them what refers to them; both are empty then.
+    pub fn before(&mut self, body: &mut Writer) -> Vec<u8> {
+        let mut all = Writer(Vec::with_capacity(self.lists.0.len() + 2 * self.ends.len() + body.0.len() + 8));
         self.write(&mut all);
-        [all.finish(), body.finish()].concat()
+        all.0.append(&mut body.0);
+        all.finish()
     }
 }
 
@@ -240,6 +275,9 @@ mod tests {
         let mut from = Reader::new(&body);
         let mut next = || lists.items(&mut from, Reader::uint).unwrap();
         assert_eq!([next(), next(), next()], [vec![1, 2, 300], vec![], vec![1, 2, 300]]);
+        let mut again = Writer::default();
+        columns.add(&[7], |&item, to| to.uint(item), &mut again);
+        assert_eq!(columns.before(&mut again), [1, 2, 1, 7, 0], "what was written is forgotten");
     }
 
     #[test]

@@ -180,6 +180,19 @@ fn launches_may_be_left_out() {
 }
 
 #[test]
+fn options_of_the_models_are_handed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "test \"$WARPLENS_EXEC_OPTION\" = emptied-caches,no-schedule || exit 9\n".to_owned() + &lines(&[START]);
+    let options = ["--option", "emptied-caches", "--option", "no-schedule"];
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &options);
+    assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+    let refused = exec(folder.path(), &script, &["--option", "emptied-cache"]);
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(text(&refused.stderr).contains("did you mean `emptied-caches`?"), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn what_cannot_be_run_has_codes_of_its_own() {
     let run = |arguments: &[&str], libraries: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));

@@ -76,7 +76,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         pc: Pc,
         kind: AccessKind,
     ) -> Result<(), ExecError> {
-        if !O::RECORDS && kind == AccessKind::Load && self.load_near(context, lanes, operation) {
+        if kind == AccessKind::Load && self.load_near(context, lanes, operation, (index, pc)) {
             return Ok(());
         }
         let mut offsets = Offsets::zero();
@@ -254,15 +254,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         space: StateSpace,
         addresses: Addresses<'_>,
     ) {
-        let access = Access {
-            space,
-            kind,
-            element_bytes: operation.written_bytes,
-            elements: operation.elements,
-            mask: ActiveMask(mask),
-            addresses,
-            unchanged: ActiveMask(unchanged),
-        };
+        let access = access(operation, kind, space, (mask, unchanged), addresses);
         self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
     }
 
@@ -695,6 +687,26 @@ fn kind_of(kind: AccessKind) -> Kind {
         AccessKind::Load => Kind::Load,
         AccessKind::Store => Kind::Store,
         AccessKind::Atomic => Kind::Atomic,
+    }
+}
+
+/// An access as observers hear of it: by these lanes, of which some leave what stands there.
+#[inline(always)]
+fn access<'a>(
+    operation: &MemoryOperation,
+    kind: AccessKind,
+    space: StateSpace,
+    (mask, unchanged): (u32, u32),
+    addresses: Addresses<'a>,
+) -> Access<'a> {
+    Access {
+        space,
+        kind,
+        element_bytes: operation.written_bytes,
+        elements: operation.elements,
+        mask: ActiveMask(mask),
+        addresses,
+        unchanged: ActiveMask(unchanged),
     }
 }
 

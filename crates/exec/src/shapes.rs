@@ -8,6 +8,8 @@ use crate::raw::{Level, Offsets};
 pub(crate) struct Shapes {
     /// By operation: the last two shapes.
     known: Vec<[Shape; 2]>,
+    /// By operation whose lanes lie as those of one before: the last shapes of that one, and the own ones.
+    shifted: Vec<[(u64, u64); 2]>,
     /// Shapes seen.
     n: u64,
 }
@@ -27,7 +29,7 @@ impl Shapes {
     /// For so many operations.
     pub(crate) fn new(n_operations: usize) -> Self {
         let none = Shape { number: 0, lanes: 0, space: StateSpace::Param, distances: [0; 32] };
-        Self { known: vec![[none; 2]; n_operations], n: 0 }
+        Self { known: vec![[none; 2]; n_operations], shifted: vec![[(0, 0); 2]; n_operations], n: 0 }
     }
 
     /// The number of the shape of an access by these lanes, or 0. Lanes that do not take part are where the lowest one
@@ -52,6 +54,23 @@ impl Shapes {
             known[1].number
         } else {
             self.note(operation, (lanes, space), offsets)
+        }
+    }
+
+    /// The number of the shape of an access whose lanes lie as those of another operation's, which has this number.
+    #[inline(always)]
+    pub(crate) fn shifted(&mut self, operation: u32, of: u64) -> u64 {
+        let known = &mut self.shifted[operation as usize];
+        if of == 0 {
+            0
+        } else if known[0].0 == of {
+            known[0].1
+        } else if known[1].0 == of {
+            known[1].1
+        } else {
+            self.n += 1;
+            *known = [(of, self.n), known[0]];
+            self.n
         }
     }
 
@@ -91,5 +110,8 @@ mod tests {
         ];
         assert!(others.iter().all(|&other| other != row && other != column && other != 0));
         assert_eq!(shape(0, all, global, &|lane| (1 << 31) + 4 * lane), 0, "too far away to be told apart");
+        let shifted = [row, column, row, 0].map(|of| shapes.shifted(1, of));
+        assert_eq!((shifted[0], shifted[3]), (shifted[2], 0));
+        assert!(![shifted[1], row, column, others[2], 0].contains(&shifted[0]), "{shifted:?}");
     }
 }

@@ -407,7 +407,7 @@ impl Reader<'_> {
         let threads_on = self.threads("smsp__thread_inst_executed_pred_on", total)?;
         let has_opcodes = !by_opcode.is_empty();
         let by_opcode = |wanted: &[&str]| -> u64 {
-            by_opcode.iter().filter(|(opcode, _)| wanted.contains(&mnemonic(opcode))).map(|(_, &count)| count).sum()
+            sum(by_opcode.iter().filter(|(opcode, _)| wanted.contains(&mnemonic(opcode))).map(|(_, count)| count))
         };
         let branches = self.first(&["smsp__inst_executed_op_branch.sum", "smsp__sass_inst_executed_op_branch.sum"])?;
         let branches = branches.map(count).or_else(|| has_opcodes.then(|| by_opcode(&["BRA", "BRX"])));
@@ -440,7 +440,7 @@ impl Reader<'_> {
         let mut by_opcode = BTreeMap::new();
         if let Some(Metric::Number { instances, .. }) = self.launch.metrics.get("sass__inst_executed_per_opcode") {
             for (opcode, number) in instances {
-                *by_opcode.entry(opcode.clone()).or_default() += count(self.plausible(opcode, *number)?);
+                add(&mut by_opcode, opcode.clone(), count(self.plausible(opcode, *number)?));
             }
         }
         Ok(by_opcode)
@@ -454,7 +454,7 @@ impl Reader<'_> {
         }
         let by_class = if by_opcode.is_empty() { self.classes(total)? } else { Some(classes_of(by_opcode)) };
         // What no class claims is of class `other`; a class too many would be an error of the mapping.
-        let by_class = by_class.filter(|by_class| by_class.values().sum::<u64>() <= total);
+        let by_class = by_class.filter(|by_class| sum(by_class.values()) <= total);
         // No key of an instruction is made of machine code yet.
         let counted = |(opcode, &count): (&String, &u64)| OpcodeCount {
             opcode: Spelling::new(InstKey::UNKNOWN, opcode.as_str()),
@@ -472,10 +472,10 @@ impl Reader<'_> {
         for &(pipe, class) in PIPES {
             let names = ["smsp", "sm"].map(|unit| format!("{unit}__inst_executed_pipe_{pipe}.sum"));
             if let Some(number) = self.first(&[&names[0], &names[1]])? {
-                *by_pipe.entry(class).or_default() += count(number);
+                add(&mut by_pipe, class, count(number));
             }
         }
-        if total > 0 && by_pipe.values().sum::<u64>() as f64 >= ENOUGH * total as f64 {
+        if total > 0 && sum(by_pipe.values()) as f64 >= ENOUGH * total as f64 {
             return Ok(Some(by_pipe));
         }
         let mut threads: BTreeMap<OpClass, f64> = BTreeMap::new();
@@ -619,7 +619,7 @@ pub(super) fn blank(kernel: &str, launch: LaunchShape, coverage: Coverage) -> Pr
 fn classes_of(by_opcode: &BTreeMap<String, u64>) -> BTreeMap<OpClass, u64> {
     let mut by_class = BTreeMap::new();
     for (opcode, &count) in by_opcode {
-        *by_class.entry(class_of(opcode)).or_default() += count;
+        add(&mut by_class, class_of(opcode), count);
     }
     by_class
 }
@@ -627,6 +627,17 @@ fn classes_of(by_opcode: &BTreeMap<String, u64>) -> BTreeMap<OpClass, u64> {
 /// The opcode without its modifiers.
 fn mnemonic(opcode: &str) -> &str {
     opcode.split('.').next().unwrap_or(opcode)
+}
+
+/// Counts together, as many as fit: what is too much is refused when all is read.
+fn sum<'a>(counts: impl IntoIterator<Item = &'a u64>) -> u64 {
+    counts.into_iter().copied().fold(0, u64::saturating_add)
+}
+
+/// Adds to the count of a key.
+fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, count: u64) {
+    let before = counts.entry(key).or_default();
+    *before = before.saturating_add(count);
 }
 
 /// The nearest whole number.

@@ -172,7 +172,7 @@ pub enum CachesBefore {
 macro_rules! options {
     ($($name:ident $text:literal $about:literal $option:ident => $change:expr;)*) => {
         /// An option that a user can name; each model lists those that it knows.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum OptionId {
             $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)*
         }

@@ -4,6 +4,7 @@
 //! `CASE=shuffle` runs the cases whose names contain that.
 #![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 
+use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -35,10 +36,21 @@ fn is_wanted(name: &str) -> bool {
 }
 
 /// A digest of all events, in the order of each CTA. The sum over CTAs does not depend on their order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Events {
     n: u64,
     digest: u64,
+    /// What the shapes of accesses mean, by number.
+    shapes: HashMap<u64, Shape>,
+}
+
+/// Instruction, state space, lanes, and how far these are from the lowest.
+type Shape = (Pc, StateSpace, u32, Vec<u64>);
+
+impl PartialEq for Events {
+    fn eq(&self, other: &Self) -> bool {
+        (self.n, self.digest) == (other.n, other.digest)
+    }
 }
 
 impl Events {
@@ -90,6 +102,12 @@ impl Observer for Events {
         cta.1 += 1;
         let addresses: Vec<u64> = access.mask.lanes().map(|lane| access.addresses.of(lane)).collect();
         let Access { space, kind, element_bytes, elements, mask, .. } = *access;
+        let number = access.addresses.shape();
+        if number != 0 {
+            let shape = (pc, space, mask.0, addresses.iter().map(|at| at.wrapping_sub(addresses[0])).collect());
+            let known = self.shapes.entry(number).or_insert_with(|| shape.clone());
+            assert_eq!(*known, shape, "accesses of one shape differ by an offset only");
+        }
         Self::note(&mut cta.0, (3, warp, pc, space, kind, element_bytes, elements, mask.0, addresses));
     }
 

@@ -7,7 +7,7 @@ use warplens_device::Context;
 use warplens_runtime::{Config, MemoryKind, ModuleSource, NoMemory, Request, Runtime};
 use warplens_session::findings::Checks;
 use warplens_session::machines;
-use warplens_session::served::{self, Code, Loaded, Served, ServedLaunch};
+use warplens_session::served::{self, Answering, Code, Loaded, Served, ServedLaunch};
 use warplens_session::toolchain::{CodeKind, Search};
 
 const PTX: &str = r"
@@ -29,6 +29,7 @@ fn by_runtime(criterion: &mut Criterion) {
         threads: 1,
         sample: None,
         code: CodeKind::default(),
+        options: Answering::default(),
         virtual_clock: false,
         allow_overreads: false,
         leaves_out: false,

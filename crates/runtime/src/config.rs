@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use warplens_session::machines::{self, Machine};
+use warplens_session::served::{self, Answering};
 use warplens_session::toolchain::CodeKind;
 use warplens_session::trail::{Check, environment};
 
@@ -31,6 +32,8 @@ pub struct Config {
     pub sample: Option<u64>,
     /// The code that is executed and simulated where a program has or can be given more than one.
     pub code: CodeKind,
+    /// How the models answer.
+    pub options: Answering,
     /// The program's clocks follow the device, and its own time counts on the device's clock.
     pub virtual_clock: bool,
     /// Loads may go beyond the end of an allocation, as far as GPUs map memory.
@@ -64,11 +67,27 @@ impl Config {
             trail: variable(environment::TRAIL).map(PathBuf::from),
             sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),
             code: variable(environment::CODE).and_then(|name| CodeKind::named(&name)).unwrap_or_default(),
+            options: options(variable(environment::OPTIONS), say),
             virtual_clock: variable(environment::CLOCK).is_some_and(|text| text == environment::VIRTUAL),
             checks: checks(variable(environment::CHECKS), say),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }
+}
+
+/// The options of a list. A name that is none is said.
+fn options(list: Option<String>, say: &dyn Fn(&str)) -> Answering {
+    let names: Vec<String> = list
+        .iter()
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    served::answering(&names).unwrap_or_else(|error| {
+        say(&format!("{}: {error}; the models answer without", environment::OPTIONS));
+        Answering::default()
+    })
 }
 
 /// The checks of a list. A name that is none is said.
@@ -82,4 +101,25 @@ fn checks(list: Option<String>, say: &dyn Fn(&str)) -> Vec<Check> {
         check
     };
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).filter_map(check).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn options_are_taken_by_name_and_a_wrong_one_is_said() {
+        let said = RefCell::new(Vec::new());
+        let say = |text: &str| said.borrow_mut().push(text.to_owned());
+        let list = |text: &str| options(Some(text.to_owned()), &say);
+        let emptied = list("emptied-caches, no-schedule,emptied-caches");
+        assert_ne!(emptied.options, Answering::default().options);
+        assert_eq!(emptied.assumptions.len(), 2);
+        assert!(emptied.assumptions.iter().any(|of| of.starts_with("emptied-caches")), "{:?}", emptied.assumptions);
+        assert_eq!((options(None, &say).options, said.borrow().len()), (Answering::default().options, 0));
+        assert_eq!(list("emptied-cache").options, Answering::default().options);
+        assert!(said.borrow()[0].contains("no chosen model has an option `emptied-cache`"), "{said:?}");
+    }
 }

@@ -95,7 +95,7 @@ pub struct Runtime {
 impl Runtime {
     /// A device as a configuration says.
     pub fn new(config: Config, host: Box<dyn HostMemory + Send>) -> Self {
-        let Config { machines, trail, threads, sample, code, virtual_clock, checks, archive, .. } = config;
+        let Config { machines, trail, threads, sample, code, options, virtual_clock, checks, archive, .. } = config;
         let (allow_overreads, leaves_out) = (config.allow_overreads, config.leaves_out);
         let limit = host::memory_for_buffers();
         let mut trail = match trail.map(|path| Trail::open(&path)) {
@@ -108,7 +108,7 @@ impl Runtime {
         };
         let gpus = machines.iter().map(|machine| machine.id.clone()).collect();
         let transfers: Vec<_> = machines.iter().map(Transfers::of).collect();
-        let assumptions = transfers[0].assumptions.clone();
+        let assumptions = [&options.assumptions[..], &transfers[0].assumptions[..]].concat();
         trail.note(&Entry::Start { process: std::process::id(), gpus, assumptions });
         Self {
             context: Context::new(64, limit),
@@ -135,7 +135,7 @@ impl Runtime {
             streams_made: 0,
             transfers,
             machines,
-            times: Times::new(sample),
+            times: Times::new(sample, options.options),
             graphs: Graphs::default(),
             arrays: Arrays::default(),
             pools: Pools::default(),
@@ -290,6 +290,7 @@ pub(crate) mod tests {
                 threads: 1,
                 sample: None,
                 code: warplens_session::toolchain::CodeKind::default(),
+                options: served::Answering::default(),
                 virtual_clock: false,
                 allow_overreads: false,
                 leaves_out: false,

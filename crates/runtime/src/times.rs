@@ -92,12 +92,14 @@ pub(crate) struct Times {
     n_cases: u32,
     /// Thread instructions of a kernel and a shape, beyond which launches like those before are left out.
     sample: Option<u64>,
+    /// How the models answer.
+    options: Options,
 }
 
 impl Times {
     /// No case yet.
-    pub(crate) fn new(sample: Option<u64>) -> Self {
-        Self { known: BTreeMap::new(), n_cases: 0, sample }
+    pub(crate) fn new(sample: Option<u64>, options: Options) -> Self {
+        Self { known: BTreeMap::new(), n_cases: 0, sample, options }
     }
 
     /// How a launch is to be executed.
@@ -142,7 +144,7 @@ impl Times {
         if let Some(case) = like.map(|index| &known.cases[index]) {
             return case.timed(1.0, executed);
         }
-        let analysis = predict::predict(measurement, machines, &Choice::Auto, Options::default());
+        let analysis = predict::predict(measurement, machines, &Choice::Auto, self.options);
         let answers: Vec<TimeOn> = analysis.gpus.iter().map(answer).collect();
         let seconds = answers.first().and_then(|answer| answer.seconds);
         let number = self.n_cases;

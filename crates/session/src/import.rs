@@ -24,7 +24,11 @@ pub(crate) fn read_with(input: &Input, shape: &Shape) -> Result<Vec<Measurement>
         InputKind::NsightReport => nsight_report(name, &input.bytes),
         _ => Err(Error::input(format!("{name} is {}, not a profile", input.kind.name()))),
     };
-    Ok(imported?.into_iter().map(measurement).collect())
+    let measurements: Vec<Measurement> = imported?.into_iter().map(measurement).collect();
+    // What holds of the counts of a saved profile holds of these: none is so large that a few of them cannot be added.
+    let document = serde_json::to_string(&saved::document(&measurements)).expect("a document");
+    saved::document_of::<warplens_document::profile::Document>(name, &document)?;
+    Ok(measurements)
 }
 
 /// Counts that were read, not made: nothing was executed.

@@ -3,6 +3,7 @@
 //! A launch file says everything beforehand; a program that calls CUDA says it piece by piece. A [`Served`] kernel is made
 //! ready once and launched many times, with or without being counted.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use warplens_device::{Context, Kernel, Marks, ModuleHandle};
@@ -17,10 +18,10 @@ use crate::execution::{ALIKE_LIMIT, Execution, ExecutionOptions, Extent, FULL_LI
 use crate::failure;
 use crate::findings::{Checks, Finding, OrderedOf, Watched};
 use crate::generation::Generation;
-use crate::machines::Machine;
+use crate::machines::{Machine, Strictness};
 use crate::measure;
 use crate::measurement::{Emulation, Measurement};
-use crate::predict::Choice;
+use crate::predict::{self, Choice, CountBasis, OptionId, Options};
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::race::Race;
@@ -202,6 +203,24 @@ pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> Exe
         generations: vec![first.unwrap_or_default()],
         ..ExecutionOptions::new()
     }
+}
+
+/// How the models answer about launches.
+#[derive(Clone, Debug, Default)]
+pub struct Answering {
+    /// Their options.
+    pub options: Options,
+    /// What is thereby assumed.
+    pub assumptions: Vec<String>,
+}
+
+/// How the models answer, by names of options that one of them has.
+pub fn answering(names: &[String]) -> Result<Answering> {
+    let options = predict::options(&Choice::Auto, names, CountBasis::AsWritten, Strictness::AllowInferred)?;
+    let of_name = |name: &String| OptionId::ALL.iter().copied().find(|option| option.name() == name);
+    let asked: BTreeSet<OptionId> = names.iter().filter_map(of_name).collect();
+    let sentence = |option: OptionId| format!("{}, where the model has that option: {}", option.name(), option.about());
+    Ok(Answering { options, assumptions: asked.into_iter().map(sentence).collect() })
 }
 
 impl Served {

@@ -24,6 +24,8 @@ pub mod environment {
     pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
     /// The name of the code that is executed.
     pub const CODE: &str = "WARPLENS_EXEC_CODE";
+    /// A comma list of options of the models.
+    pub const OPTIONS: &str = "WARPLENS_EXEC_OPTION";
     /// The folder in which launches are kept.
     pub const RECORD: &str = "WARPLENS_EXEC_RECORD";
     /// Most bytes that it may take.

@@ -43,6 +43,19 @@ fn deep_documents_are_findings() {
 }
 
 #[test]
+fn counts_that_no_launch_makes_are_refused() {
+    let huge = "99999999999999999999";
+    let error = message("nsight-details.csv", "524,288", huge);
+    assert_eq!(error, "nsight-details.csv: instructions.total: 18446744073709551615 is more than 72057594037927936");
+    let error = message("visual-profiler.csv", "3232,0,151200,12800", &format!("3232,0,151200,{huge}"));
+    assert!(error.contains("is more than 72057594037927936"), "{error}");
+    // Many that are large together.
+    let opcodes = text("nsight-raw.csv").replace("524,288", "9,000,000,000,000,000,000");
+    let error = read("raw.csv", opcodes.into_bytes()).expect_err("together they are too many");
+    assert!(error.message.contains("is more than 72057594037927936"), "{}", error.message);
+}
+
+#[test]
 fn kinds_are_told_from_content() {
     let kind = |name: &str, file: &str| Input::new(file, None, sample(name)).unwrap().kind;
     assert_eq!(kind("visual-profiler.csv", "a"), InputKind::VisualProfilerLog);

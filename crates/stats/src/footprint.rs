@@ -10,7 +10,7 @@ mod packed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
-use warplens_trace::{Access, CtaId};
+use warplens_trace::{Access, ActiveMask, CtaId};
 
 use crate::sample;
 use crate::sector::{BYTES as SECTOR_BYTES, PER_LINE as SECTORS};
@@ -19,6 +19,8 @@ use crate::sector::{BYTES as SECTOR_BYTES, PER_LINE as SECTORS};
 const MOST_LINES: usize = 1 << 17;
 /// CTAs that are asked about an address, and that have to be as a pattern says.
 const MOST_ASKED: u64 = 32;
+/// Lanes that are looked at together.
+const GROUP: usize = 8;
 /// Lines that are looked at before the set of all.
 const RECENT: usize = 64;
 /// Bytes of a word, and words of a sector and of a line.
@@ -51,12 +53,12 @@ type Run = (u64, u64);
 #[derive(Clone, Debug)]
 pub(crate) struct LinesOpen {
     lines: FxHashMap<u64, u32>,
-    recent: [(u64, u32); RECENT],
+    recent: Box<[(u64, u32); RECENT]>,
 }
 
 impl Default for LinesOpen {
     fn default() -> Self {
-        Self { lines: FxHashMap::default(), recent: [(u64::MAX, 0); RECENT] }
+        Self { lines: FxHashMap::default(), recent: Box::new([(u64::MAX, 0); RECENT]) }
     }
 }
 
@@ -65,21 +67,34 @@ impl LinesOpen {
     pub(crate) fn touch(&mut self, access: &Access<'_>) {
         let bytes = u64::from(access.lane_bytes()).max(1);
         let (mut line, mut mask) = (u64::MAX, 0);
-        let mut before = None;
-        for lane in access.mask.lanes() {
-            let address = access.addresses.of(lane);
-            // Lanes that load the same touch the same.
-            if before.replace(address) == Some(address) {
-                continue;
-            }
-            let last = address.wrapping_add(bytes - 1) / WORD_BYTES;
-            for word in address / WORD_BYTES..=last {
-                let (of, bit) = (word / LINE_WORDS, 1 << (word % LINE_WORDS));
+        let mut range = |first: u64, last: u64| {
+            let (first, last) = (first / WORD_BYTES, last / WORD_BYTES);
+            for of in first / LINE_WORDS..=last / LINE_WORDS {
+                let from = first.saturating_sub(of * LINE_WORDS);
+                let to = (last - of * LINE_WORDS).min(LINE_WORDS - 1);
                 if of != line {
                     self.add(line, mask);
                     (line, mask) = (of, 0);
                 }
-                mask |= bit;
+                mask |= u32::MAX >> (LINE_WORDS - 1 - to) & u32::MAX << from;
+            }
+        };
+        let addresses = access.addresses.all();
+        let mut before = None;
+        for (group, addresses) in addresses.chunks(GROUP).enumerate() {
+            let lanes = access.mask.0 >> (group * GROUP) & ((1 << GROUP) - 1);
+            if lanes == (1 << GROUP) - 1
+                && let Some(last) = end_of_row(addresses, bytes)
+            {
+                range(addresses[0], last);
+                continue;
+            }
+            for lane in ActiveMask(lanes).lanes() {
+                // Lanes that load the same touch the same.
+                let address = addresses[lane];
+                if before.replace(address) != Some(address) {
+                    range(address, address.wrapping_add(bytes - 1));
+                }
             }
         }
         self.add(line, mask);
@@ -96,8 +111,10 @@ impl LinesOpen {
         }
     }
 
-    pub(crate) fn close(self) -> Words {
-        let mut lines: Vec<(u64, u32)> = self.lines.into_iter().collect();
+    /// The words, which it forgets.
+    pub(crate) fn close(&mut self) -> Words {
+        *self.recent = [(u64::MAX, 0); RECENT];
+        let mut lines: Vec<(u64, u32)> = self.lines.drain().collect();
         lines.sort_unstable();
         let mut runs: Vec<Run> = Vec::new();
         for (line, mut mask) in lines {
@@ -117,6 +134,16 @@ impl LinesOpen {
         }
         Words(runs)
     }
+}
+
+/// The last byte of lanes that lie side by side.
+fn end_of_row(addresses: &[u64], bytes: u64) -> Option<u64> {
+    let (mut expected, mut differs) = (addresses[0], 0);
+    for address in addresses {
+        differs |= address ^ expected;
+        expected = expected.wrapping_add(bytes);
+    }
+    (differs == 0 && expected > addresses[0]).then(|| expected - 1)
 }
 
 impl Words {
@@ -681,9 +708,11 @@ fn united(mut runs: Vec<Run>) -> Vec<Run> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
     use warplens_isa::StateSpace;
-    use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE};
+    use warplens_trace::{AccessKind, WARP_SIZE};
 
     use super::*;
 
@@ -702,6 +731,37 @@ mod tests {
             });
             let found: Vec<_> = in_order(uses).into_iter().map(Use::parts).collect();
             prop_assert_eq!(found, sorted.into_iter().map(Use::parts).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn an_access_touches_the_words_of_its_lanes(
+            accesses in proptest::collection::vec(
+                (0..4000_u64, prop_oneof![Just(None), (-40..40_i64).prop_map(Some)], 0..5_u32, any::<u32>(), any::<bool>()),
+                1..8,
+            ),
+        ) {
+            let mut open = LinesOpen::default();
+            let mut expected = BTreeSet::new();
+            for (base, stride, log_bytes, mask, is_full) in accesses {
+                let bytes = 1_u64 << log_bytes;
+                let stride = stride.unwrap_or(bytes as i64);
+                let addresses: [u64; WARP_SIZE] =
+                    std::array::from_fn(|lane| (2000 + base).wrapping_add_signed(lane as i64 * stride));
+                let mask = if is_full { ActiveMask::FULL } else { ActiveMask(mask) };
+                open.touch(&Access {
+                    space: StateSpace::Global,
+                    kind: AccessKind::Load,
+                    element_bytes: bytes as u8,
+                    elements: 1,
+                    mask,
+                    addresses: (&addresses).into(),
+                    unchanged: ActiveMask::EMPTY,
+                });
+                expected.extend(mask.lanes().flat_map(|lane| addresses[lane] / 4..=(addresses[lane] + bytes - 1) / 4));
+            }
+            let words: Vec<u64> = open.close().0.iter().flat_map(|&(first, count)| first..first + count).collect();
+            prop_assert_eq!(words, expected.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(open.close(), Words::default(), "what was closed is forgotten");
         }
     }
 

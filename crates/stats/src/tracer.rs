@@ -8,7 +8,8 @@ use warplens_base::Id;
 use warplens_base::bytes::{Columns, Lists, Reader, Writer};
 use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_trace::{
-    Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder,
+    Access, AccessKind, ActiveMask, CtaId, CtaPacker, CtaTrace, Observer, PackedCta, WarpIndex, WarpTrace,
+    WarpTraceBuilder,
 };
 
 use crate::footprint::{self, Extents, Lines, LinesOpen, Words};
@@ -44,11 +45,20 @@ impl TracedCta {
     pub fn new(trace: &CtaTrace, left_out: Vec<(u32, u64)>) -> Self {
         let (mut columns, mut body) = (Columns::default(), Writer::default());
         trace.pack(&mut columns, &mut body);
-        let packed = columns.before(body);
         let steps = trace.warps.iter().map(WarpTrace::n_steps);
-        let n_steps = steps.clone().sum::<usize>() as u64 + left_out.iter().map(|(_, n)| n).sum::<u64>();
-        let longest = steps.max().unwrap_or(0);
-        Self { id: trace.id, packed: packed.into(), bytes: trace.bytes(), n_steps, longest, left_out }
+        let packed = PackedCta {
+            bytes: columns.before(&mut body),
+            unpacked_bytes: trace.bytes(),
+            n_steps: steps.clone().sum::<usize>() as u64,
+            longest: steps.max().unwrap_or(0),
+        };
+        Self::packed(trace.id, packed, left_out)
+    }
+
+    fn packed(id: CtaId, trace: PackedCta, left_out: Vec<(u32, u64)>) -> Self {
+        let PackedCta { bytes, unpacked_bytes, n_steps, longest } = trace;
+        let n_steps = n_steps + left_out.iter().map(|(_, n)| n).sum::<u64>();
+        Self { id, packed: bytes.into(), bytes: unpacked_bytes, n_steps, longest, left_out }
     }
 
     /// Which CTA of the grid.
@@ -85,8 +95,10 @@ pub struct Tracer {
     n_warps: usize,
     request: Arc<TraceRequest>,
     recorded: Recorded,
-    /// Steps and accesses of the longest warp of the CTA that ended last: the next ones may be alike.
-    room: (usize, usize),
+    packer: CtaPacker,
+    /// Warps and lines of CTAs that have ended, for the memory that they take.
+    spare: Vec<Box<[OpenWarp]>>,
+    spare_lines: Vec<LinesOpen>,
 }
 
 /// What a [`Tracer`] recorded, by CTA.
@@ -110,8 +122,8 @@ pub type MemoryPlace = Option<(BlockId, u16)>;
 pub struct TracedState {
     id: CtaId,
     warps: Option<Box<[OpenWarp]>>,
-    lines: Option<Box<LinesOpen>>,
-    stored: Option<Box<LinesOpen>>,
+    lines: Option<LinesOpen>,
+    stored: Option<LinesOpen>,
 }
 
 /// A warp that is followed.
@@ -130,7 +142,12 @@ impl Tracer {
     /// A tracer of CTAs with `n_warps` warps. `places` has for each instruction of the module the block and the number in
     /// it, if it is a memory instruction.
     pub fn new(places: Arc<[MemoryPlace]>, n_warps: usize, request: TraceRequest) -> Self {
-        Self { places, n_warps, request: Arc::new(request), recorded: Recorded::default(), room: (0, 0) }
+        Self::of(places, n_warps, Arc::new(request))
+    }
+
+    fn of(places: Arc<[MemoryPlace]>, n_warps: usize, request: Arc<TraceRequest>) -> Self {
+        let (recorded, packer) = (Recorded::default(), CtaPacker::default());
+        Self { places, n_warps, request, recorded, packer, spare: Vec::new(), spare_lines: Vec::new() }
     }
 
     /// The same tracer with another request; what was recorded stays.
@@ -159,6 +176,13 @@ impl Tracer {
 }
 
 impl OpenWarp {
+    /// Starts another warp.
+    fn clear(&mut self) {
+        self.trace.clear();
+        self.left_out.clear();
+        self.is_full = false;
+    }
+
     /// The step that an access of the block belongs to; none where it was not kept.
     fn step_of(&self, block: BlockId, mask: ActiveMask) -> Option<usize> {
         if self.is_full {
@@ -178,8 +202,7 @@ impl Observer for Tracer {
     type Cta = TracedState;
 
     fn fork(&self) -> Self {
-        let (places, request) = (self.places.clone(), self.request.clone());
-        Self { places, n_warps: self.n_warps, request, recorded: Recorded::default(), room: self.room }
+        Self::of(self.places.clone(), self.n_warps, self.request.clone())
     }
 
     fn merge(&mut self, other: Self) {
@@ -192,27 +215,27 @@ impl Observer for Tracer {
 
     fn begin_cta(&mut self, id: CtaId) -> TracedState {
         let followed = self.request.ctas.binary_search(&id).is_ok();
-        let open = || OpenWarp { trace: WarpTraceBuilder::with_room(self.room), ..OpenWarp::default() };
-        let warps = followed.then(|| std::iter::repeat_with(open).take(self.n_warps).collect());
+        let open = || std::iter::repeat_with(OpenWarp::default).take(self.n_warps).collect();
+        let warps = followed.then(|| self.spare.pop().unwrap_or_else(open));
         let is_of_pattern = self.request.pattern.contains(&id);
-        let lines = (id.0 < self.request.window || is_of_pattern).then(Box::default);
-        let stored = is_of_pattern.then(Box::default);
+        let mut open = || self.spare_lines.pop().unwrap_or_default();
+        let lines = (id.0 < self.request.window || is_of_pattern).then(&mut open);
+        let stored = is_of_pattern.then(open);
         TracedState { id, warps, lines, stored }
     }
 
     fn end_cta(&mut self, cta: TracedState) {
-        if let Some(warps) = cta.warps {
+        if let Some(mut warps) = cta.warps {
             let mut left_out: BTreeMap<u32, u64> = BTreeMap::new();
             for (block, n) in warps.iter().flat_map(|warp| &warp.left_out) {
                 *left_out.entry(*block).or_default() += n;
             }
-            let sizes = || warps.iter().map(|warp| warp.trace.size());
-            let most = |of: fn((usize, usize)) -> usize| sizes().map(of).max().unwrap_or(0);
-            self.room = (most(|size| size.0), most(|size| size.1));
-            let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(|warp| warp.trace.finish()).collect() };
-            self.recorded.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
+            let packed = self.packer.pack(cta.id, warps.iter_mut().map(|warp| &mut warp.trace));
+            self.recorded.ctas.push(TracedCta::packed(cta.id, packed, left_out.into_iter().collect()));
+            warps.iter_mut().for_each(OpenWarp::clear);
+            self.spare.push(warps);
         }
-        if let Some(lines) = cta.lines {
+        if let Some(mut lines) = cta.lines {
             let words = lines.close();
             if cta.id.0 < self.request.window {
                 self.recorded.lines.push((cta.id, words.sectors()));
@@ -220,9 +243,11 @@ impl Observer for Tracer {
             if cta.stored.is_some() {
                 self.recorded.words.push((cta.id, words));
             }
+            self.spare_lines.push(lines);
         }
-        if let Some(stored) = cta.stored {
+        if let Some(mut stored) = cta.stored {
             self.recorded.stored.push((cta.id, stored.close()));
+            self.spare_lines.push(stored);
         }
     }
 

@@ -25,7 +25,7 @@ pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, Synchronized, WarpIndex};
 pub use told::Told;
-pub use warp_trace::{CtaTrace, Cursor, Lanes, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
+pub use warp_trace::{CtaPacker, CtaTrace, Cursor, Lanes, PackedCta, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
 
 /// Lanes of a warp.
 pub const WARP_SIZE: usize = 32;

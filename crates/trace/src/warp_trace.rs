@@ -8,6 +8,7 @@
 
 mod builder;
 mod packed;
+mod packer;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use warplens_isa::StateSpace;
 use crate::{AccessKind, ActiveMask, Chain, Code, CtaId, WARP_SIZE};
 
 pub use builder::WarpTraceBuilder;
+pub use packer::{CtaPacker, PackedCta};
 
 /// The warps of one CTA.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +49,33 @@ pub struct WarpTrace {
     patterns: Box<[Pattern]>,
     /// Addresses that are too far apart for a pattern: 32 for each such access.
     addresses: Box<[u64]>,
+}
+
+/// The lists of a trace, wherever they lie.
+#[derive(Clone, Copy, Debug)]
+struct Parts<'a> {
+    steps: &'a [u32],
+    kinds: &'a [StepKind],
+    shapes_of: &'a [u32],
+    bases: &'a [u64],
+    shapes: &'a [Shape],
+    patterns: &'a [Pattern],
+    addresses: &'a [u64],
+}
+
+impl Parts<'_> {
+    /// Bytes of memory that the trace takes.
+    const fn bytes(&self) -> u64 {
+        let bytes = size_of_val(self.steps)
+            + size_of_val(self.kinds)
+            + size_of_val(self.shapes_of)
+            + size_of_val(self.bases)
+            + size_of_val(self.shapes)
+            + size_of_val(self.patterns)
+            + size_of_val(self.addresses)
+            + size_of::<WarpTrace>();
+        bytes as u64
+    }
 }
 
 /// Bytes from the first lane of a mask to each of its lanes; 0 for others.
@@ -326,16 +355,20 @@ impl WarpTrace {
     }
 
     /// Bytes of memory that it takes.
-    pub fn bytes(&self) -> u64 {
-        let bytes = size_of_val(&*self.steps)
-            + size_of_val(&*self.kinds)
-            + size_of_val(&*self.shapes_of)
-            + size_of_val(&*self.bases)
-            + size_of_val(&*self.shapes)
-            + size_of_val(&*self.patterns)
-            + size_of_val(&*self.addresses)
-            + size_of::<Self>();
-        bytes as u64
+    pub const fn bytes(&self) -> u64 {
+        self.parts().bytes()
+    }
+
+    const fn parts(&self) -> Parts<'_> {
+        Parts {
+            steps: &self.steps,
+            kinds: &self.kinds,
+            shapes_of: &self.shapes_of,
+            bases: &self.bases,
+            shapes: &self.shapes,
+            patterns: &self.patterns,
+            addresses: &self.addresses,
+        }
     }
 }
 

@@ -16,9 +16,10 @@ use warplens_report::{document, render, view};
 use warplens_session::archive::Folder;
 use warplens_session::trail::Check;
 use warplens_session::trail::environment::{
-    CHECKS, CLOCK, CODE, GPUS, LEAVE_OUT, OVERREADS, RECORD, RECORD_LIMIT, SAMPLE, THREADS, TRAIL, VIRTUAL, YES,
+    CHECKS, CLOCK, CODE, GPUS, LEAVE_OUT, OPTIONS, OVERREADS, RECORD, RECORD_LIMIT, SAMPLE, THREADS, TRAIL, VIRTUAL,
+    YES,
 };
-use warplens_session::{Error, machines, trail};
+use warplens_session::{Error, machines, served, trail};
 
 use super::{Document, Outcome};
 use crate::flags::{CodeArgument, Format, OutputFlags, parse_count, parse_output};
@@ -44,6 +45,9 @@ pub(crate) struct ExecFlags {
     /// GPUs, in a comma list: the program sees the first, and times are predicted for all
     #[arg(long, value_name = "LIST", default_value = "h200", help_heading = "Prediction")]
     gpu: String,
+    /// Switch an option of the models on, such as emptied-caches
+    #[arg(long = "option", value_name = "NAME", help_heading = "Prediction")]
+    options: Vec<String>,
     /// Execute launches of more than N thread instructions in part, and not at all where they repeat: times come soon,
     /// and what the program computes is wrong
     #[arg(
@@ -162,6 +166,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         return Err(error.into());
     }
     flags.code.check(&machines::select(&flags.gpu)?)?;
+    served::answering(&flags.options)?;
     let (name, arguments) = flags.command.split_first().expect("clap asks for the program");
     let Some(path) = find(Path::new(name)) else {
         terminal.error(&Error::input(format!("there is no program {}", name.to_string_lossy())).into());
@@ -183,7 +188,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     let search = std::env::join_paths(search)?;
     let mut child = Command::new(&path);
     child.args(arguments).env(SEARCH_PATH, &search).env(GPUS, &flags.gpu).env(TRAIL, &written);
-    child.env(CODE, flags.code.kind().name());
+    child.env(CODE, flags.code.kind().name()).env(OPTIONS, flags.options.join(","));
     if let Some(threads) = threads {
         child.env(THREADS, threads.to_string());
     }

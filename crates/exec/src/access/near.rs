@@ -1,7 +1,9 @@
 //! Loads of shared memory whose places follow from those of a load before.
 
-use warplens_trace::Observer;
+use warplens_isa::{Pc, StateSpace};
+use warplens_trace::{AccessKind, Addresses, Observer, WarpIndex};
 
+use super::access;
 use crate::code::{Base, MemoryOperation, Places};
 use crate::engine::Engine;
 use crate::interpret::{Context, Worker};
@@ -12,10 +14,12 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     #[inline(always)]
     pub(super) fn load_near(
         &mut self,
-        context: &Context<'_, O::Cta>,
+        context: &mut Context<'_, O::Cta>,
         lanes: &mut Lanes<'_>,
         operation: &MemoryOperation,
+        (index_of_operation, pc): (u32, Pc),
     ) -> bool {
+        let level = self.shared.level;
         let (near, distance) = match (operation.places, operation.base) {
             (Places::First(index), Base::Word(source)) => {
                 let index = index as usize;
@@ -24,7 +28,11 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 }
                 let near = &mut self.near[index];
                 if lanes.mask == u32::MAX {
-                    near.keep(self.shared.level, lanes.words(source), operation.offset as u32, context.shared);
+                    near.keep(level, lanes.words(source), operation.offset as u32, context.shared);
+                    if O::RECORDS && near.is_known() {
+                        let lanes = (lanes.mask, StateSpace::Shared);
+                        near.shape = self.shapes.shape(level, index_of_operation, lanes, near.offsets());
+                    }
                 } else {
                     near.forget();
                 }
@@ -41,6 +49,25 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         lanes.write_words(operation.destinations[0], |values| {
             is_done = near.gather(context.shared, distance, values);
         });
+        if O::RECORDS && is_done {
+            let shape = match operation.places {
+                Places::Shifted(..) => self.shapes.shifted(index_of_operation, near.shape),
+                Places::First(_) | Places::Own => near.shape,
+            };
+            // What is read lies behind the start of the memory, but its distance may be negative.
+            let mut offsets = near.offsets().values();
+            let shifted;
+            let origin = if let Ok(origin) = u64::try_from(distance) {
+                origin
+            } else {
+                shifted = offsets.map(|offset| (i64::from(offset) + distance) as u32);
+                offsets = &shifted;
+                0
+            };
+            let addresses = Addresses::from_offsets(origin, offsets).with_shape(shape);
+            let access = access(operation, AccessKind::Load, StateSpace::Shared, (lanes.mask, 0), addresses);
+            self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
+        }
         is_done
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Near {
     #[cfg(target_arch = "x86_64")]
     groups: [Group; 2],
     is_known: bool,
+    /// The number of the shape of the request, where somebody hears of it.
+    pub(crate) shape: u64,
 }
 
 impl Near {
@@ -28,7 +30,20 @@ impl Near {
             #[cfg(target_arch = "x86_64")]
             groups: [Group::Scattered; 2],
             is_known: false,
+            shape: 0,
         }
+    }
+
+    /// True if it is known that words lie there.
+    #[inline(always)]
+    pub(crate) const fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// The places.
+    #[inline(always)]
+    pub(crate) const fn offsets(&self) -> &Offsets {
+        &self.offsets
     }
 
     pub(crate) fn forget(&mut self) {

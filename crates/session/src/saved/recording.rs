@@ -116,7 +116,7 @@ fn packed(traced: &Traced) -> Vec<u8> {
         body.uint((*stand_ins).into());
         body.uint((*window).into());
     }
-    columns.before(body)
+    columns.before(&mut body)
 }
 
 fn unpacked(bytes: &[u8], profile: &Profile) -> Result<Traced, Corrupt> {

@@ -114,7 +114,7 @@ mod tests {
     fn packed(footprint: &Footprint) -> Vec<u8> {
         let (mut columns, mut body) = (Columns::default(), Writer::default());
         footprint.pack(&mut columns, &mut body);
-        columns.before(body)
+        columns.before(&mut body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Footprint, Corrupt> {

@@ -190,7 +190,7 @@ mod tests {
     fn packed(code: &Code) -> Vec<u8> {
         let (mut columns, mut body) = (Columns::default(), Writer::default());
         code.pack(&mut columns, &mut body);
-        columns.before(body)
+        columns.before(&mut body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Code, Corrupt> {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use warplens_isa::StateSpace;
 
-use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpTrace};
+use super::{Lanes, Parts, Pattern, Rule, Shape, StepKind, WarpTrace};
 use crate::{AccessKind, ActiveMask, Addresses, WARP_SIZE};
 
 /// A trace that grows. Accesses may come later than the steps after theirs: paths of a warp that wait go on after the
@@ -17,10 +17,19 @@ pub struct WarpTraceBuilder {
     shapes: Table<Shape>,
     patterns: Table<Pattern>,
     addresses: Vec<u64>,
-    /// What accesses of known shapes became, by memory instruction.
-    known: [Known; REMEMBERED],
+    /// What accesses of known shapes became, by slot.
+    known: Vec<Known>,
     /// By shape of the trace that is copied: its number here, in which slots further on.
     copied: Vec<(u32, u16)>,
+}
+
+/// What of a trace is only known when it ends. Kept from warp to warp for its memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    steps: Vec<u32>,
+    kinds: Table<StepKind>,
+    shapes_of: Vec<u32>,
+    bases: Vec<u64>,
 }
 
 /// What an access became whose addresses have a [shape](Addresses::shape): another one of that shape differs only in
@@ -34,6 +43,9 @@ struct Known {
     ahead: u64,
 }
 
+/// Memory instructions of a block whose accesses are looked for by their shape; those behind take the longer way.
+const MOST_KNOWN: u16 = 1024;
+
 /// The number of a shape that was not copied yet.
 const NOT_COPIED: u32 = u32::MAX;
 
@@ -43,19 +55,27 @@ struct Table<T> {
     values: Vec<T>,
     /// Numbers by value, once there are more than [`FEW`].
     numbers: FxHashMap<T, u32>,
-    /// The number given last, by memory instruction: what comes next there is often the same.
+    /// The number given last, by the lowest bits of what it is a value of: what comes next there is often the same.
     last: [u32; REMEMBERED],
 }
 
 /// Values up to which looking through all of them takes no longer than a map: most warps have no more, and many are traced.
 const FEW: usize = 8;
 
-/// Memory instructions of a block whose last values are remembered.
+/// Last numbers that are remembered.
 const REMEMBERED: usize = 16;
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
         Self { values: Vec::new(), numbers: FxHashMap::default(), last: [0; REMEMBERED] }
+    }
+}
+
+impl<T> Table<T> {
+    /// Forgets all values.
+    fn clear(&mut self) {
+        self.values.clear();
+        self.numbers.clear();
     }
 }
 
@@ -130,17 +150,19 @@ impl WarpTraceBuilder {
         addresses: Addresses<'_>,
     ) {
         let lowest = mask.lowest().map_or(0, |lane| addresses.of(lane));
-        let remembered = usize::from(slot) % REMEMBERED;
-        let known = self.known[remembered];
-        if known.of != 0 && known.of == addresses.shape() {
+        let is_known = |known: &&Known| known.of != 0 && known.of == addresses.shape();
+        if let Some(known) = self.known.get(usize::from(slot)).filter(is_known) {
             self.accesses.push((narrow(step), known.number, lowest.wrapping_add(known.ahead)));
             return;
         }
         let (rule, base) = addresses.listed(|addresses| self.rule(slot, mask, addresses));
         let number = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
         self.accesses.push((narrow(step), number, base));
-        if rule != Rule::Listed {
-            self.known[remembered] = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
+        if rule != Rule::Listed && addresses.shape() != 0 && slot < MOST_KNOWN {
+            if self.known.len() <= slot.into() {
+                self.known.resize(usize::from(slot) + 1, Known::default());
+            }
+            self.known[usize::from(slot)] = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
         }
     }
 
@@ -160,17 +182,8 @@ impl WarpTraceBuilder {
     /// A trace that may become as long as another one.
     pub fn like(other: &WarpTrace) -> Self {
         let copied = vec![(NOT_COPIED, 0); other.shapes.len()];
-        Self { copied, ..Self::with_room((other.steps.len(), other.bases.len())) }
-    }
-
-    /// A trace with room for so many steps and accesses.
-    pub fn with_room((steps, accesses): (usize, usize)) -> Self {
-        Self { steps: Vec::with_capacity(steps), accesses: Vec::with_capacity(accesses), ..Self::default() }
-    }
-
-    /// Steps and accesses up to now.
-    pub const fn size(&self) -> (usize, usize) {
-        (self.steps.len(), self.accesses.len())
+        let (steps, accesses) = (Vec::with_capacity(other.steps.len()), Vec::with_capacity(other.bases.len()));
+        Self { steps, accesses, copied, ..Self::default() }
     }
 
     /// Appends an access of the trace that this one is [`like`](Self::like), by its number there, to the last step; of a
@@ -218,30 +231,67 @@ impl WarpTraceBuilder {
             + size_of_val(&*self.addresses)
     }
 
+    /// Starts another trace.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.accesses.clear();
+        self.shapes.clear();
+        self.patterns.clear();
+        self.addresses.clear();
+        self.known.clear();
+        self.copied.clear();
+    }
+
     /// The trace, with the accesses in the order of the steps.
     pub fn finish(mut self) -> WarpTrace {
-        if !self.accesses.is_sorted_by_key(|&(step, ..)| step) {
-            self.accesses.sort_by_key(|&(step, ..)| step);
-        }
-        let mut kinds = Table::default();
-        let mut next = 0;
-        let kind_of = |(index, &(block, mask)): (usize, &(u32, ActiveMask))| {
-            let first = next;
-            while self.accesses.get(next).is_some_and(|&(step, ..)| step as usize <= index) {
-                next += 1;
-            }
-            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) }, block as u16)
-        };
-        let steps = self.steps.iter().enumerate().map(kind_of).collect();
+        let mut ends = Ends::default();
+        self.end(&mut ends);
+        let Ends { steps, kinds, shapes_of, bases } = ends;
         WarpTrace {
-            steps,
+            steps: steps.into(),
             kinds: kinds.values.into(),
-            shapes_of: self.accesses.iter().map(|&(_, shape, _)| shape).collect(),
-            bases: self.accesses.iter().map(|&(.., base)| base).collect(),
+            shapes_of: shapes_of.into(),
+            bases: bases.into(),
             shapes: self.shapes.values.into(),
             patterns: self.patterns.values.into(),
             addresses: self.addresses.into(),
         }
+    }
+
+    /// The lists of the trace as it is up to now.
+    pub(super) fn parts<'a>(&'a mut self, ends: &'a mut Ends) -> Parts<'a> {
+        self.end(ends);
+        Parts {
+            steps: &ends.steps,
+            kinds: &ends.kinds.values,
+            shapes_of: &ends.shapes_of,
+            bases: &ends.bases,
+            shapes: &self.shapes.values,
+            patterns: &self.patterns.values,
+            addresses: &self.addresses,
+        }
+    }
+
+    /// Brings the accesses into the order of the steps.
+    fn end(&mut self, ends: &mut Ends) {
+        if !self.accesses.is_sorted_by_key(|&(step, ..)| step) {
+            self.accesses.sort_by_key(|&(step, ..)| step);
+        }
+        ends.kinds.clear();
+        ends.steps.clear();
+        let mut next = 0;
+        for (index, &(block, mask)) in self.steps.iter().enumerate() {
+            let first = next;
+            while self.accesses.get(next).is_some_and(|&(step, ..)| step as usize <= index) {
+                next += 1;
+            }
+            let kind = StepKind { block, mask, n_accesses: narrow(next - first) };
+            ends.steps.push(ends.kinds.number(kind, block as u16));
+        }
+        ends.shapes_of.clear();
+        ends.shapes_of.extend(self.accesses.iter().map(|&(_, shape, _)| shape));
+        ends.bases.clear();
+        ends.bases.extend(self.accesses.iter().map(|&(.., base)| base));
     }
 }
 

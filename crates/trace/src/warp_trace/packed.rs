@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use warplens_base::bytes::{Columns, Corrupt, Lists, Reader, Writer};
 use warplens_isa::StateSpace;
 
-use super::{CtaTrace, Pattern, Rule, Shape, StepKind, WarpTrace};
+use super::{CtaTrace, Parts, Pattern, Rule, Shape, StepKind, WarpTrace};
 use crate::{AccessKind, ActiveMask, CtaId, WARP_SIZE};
 
 /// Bytes of an element and elements of a lane, as instructions have them.
@@ -19,7 +19,8 @@ impl CtaTrace {
     pub fn pack(&self, columns: &mut Columns, to: &mut Writer) {
         to.uint(self.id.0.into());
         to.count(self.warps.len());
-        self.warps.iter().for_each(|warp| warp.pack(columns, to));
+        let mut packed = Bases::default();
+        self.warps.iter().for_each(|warp| warp.parts().pack(&mut packed, columns, to));
     }
 
     /// Reads it.
@@ -29,32 +30,46 @@ impl CtaTrace {
     }
 }
 
-impl WarpTrace {
-    fn pack(&self, columns: &mut Columns, to: &mut Writer) {
-        columns.add(&self.kinds, pack_kind, to);
-        columns.add(&self.steps, |step, to| to.uint((*step).into()), to);
-        columns.add(&self.shapes, pack_shape, to);
-        columns.add(&self.shapes_of, |shape, to| to.uint((*shape).into()), to);
-        columns.add(&self.patterns, |pattern, to| pattern.iter().for_each(|&at| to.int(at.into())), to);
+/// Where accesses begin, as it is written: kept from warp to warp for its memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bases {
+    /// By shape, of the last access.
+    last: Vec<Option<u64>>,
+    starts: Vec<u64>,
+    distances: Vec<i64>,
+}
+
+impl Parts<'_> {
+    pub(super) fn pack(&self, packed: &mut Bases, columns: &mut Columns, to: &mut Writer) {
+        columns.add(self.kinds, pack_kind, to);
+        columns.add(self.steps, |step, to| to.uint((*step).into()), to);
+        columns.add(self.shapes, pack_shape, to);
+        columns.add(self.shapes_of, |shape, to| to.uint((*shape).into()), to);
+        columns.add(self.patterns, |pattern, to| pattern.iter().for_each(|&at| to.int(at.into())), to);
         let mut before = 0;
         let difference = |&address: &u64, to: &mut Writer| {
             to.int(address.wrapping_sub(before).cast_signed());
             before = address;
         };
-        columns.add(&self.addresses, difference, to);
-        let mut last: Vec<Option<u64>> = vec![None; self.shapes.len()];
-        let (mut starts, mut distances) = (Vec::new(), Vec::new());
-        for (&shape, &base) in self.shapes_of.iter().zip(&self.bases) {
+        columns.add(self.addresses, difference, to);
+        let Bases { last, starts, distances } = packed;
+        last.clear();
+        last.resize(self.shapes.len(), None);
+        starts.clear();
+        distances.clear();
+        for (&shape, &base) in self.shapes_of.iter().zip(self.bases) {
             match last[shape as usize].replace(base) {
                 None => starts.push(base),
                 Some(before) => distances.push(base.wrapping_sub(before).cast_signed()),
             }
         }
-        columns.add(&distances, |&distance, to| to.int(distance), to);
+        columns.add(distances, |&distance, to| to.int(distance), to);
         to.count(starts.len());
         starts.iter().for_each(|&start| to.uint(start));
     }
+}
 
+impl WarpTrace {
     fn unpack(lists: &Lists<'_>, from: &mut Reader<'_>) -> Result<Self, Corrupt> {
         let kinds = lists.items(from, unpack_kind)?;
         let steps = lists.items(from, Reader::narrow::<u32>)?;
@@ -194,7 +209,7 @@ mod tests {
         let (mut columns, mut body) = (Columns::default(), Writer::default());
         body.count(ctas.len());
         ctas.iter().for_each(|cta| cta.pack(&mut columns, &mut body));
-        columns.before(body)
+        columns.before(&mut body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Vec<CtaTrace>, Corrupt> {
