@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use warplens_base::Id;
-use warplens_base::bytes::{Columns, Lists, Reader, Writer};
+use warplens_base::bytes::{Lists, Reader};
 use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_trace::{
-    Access, AccessKind, ActiveMask, CtaId, CtaPacker, CtaTrace, Observer, PackedCta, WarpIndex, WarpTrace,
-    WarpTraceBuilder,
+    Access, AccessKind, ActiveMask, CtaId, CtaPacker, CtaTrace, Observer, PackedCta, WarpIndex, WarpTraceBuilder,
 };
 
 use crate::footprint::{self, Extents, Lines, LinesOpen, Words};
@@ -43,16 +42,7 @@ impl TracedCta {
     /// What its warps executed: all of it, or the first steps of each warp; and the executions of blocks that are not in
     /// the trace, by block.
     pub fn new(trace: &CtaTrace, left_out: Vec<(u32, u64)>) -> Self {
-        let (mut columns, mut body) = (Columns::default(), Writer::default());
-        trace.pack(&mut columns, &mut body);
-        let steps = trace.warps.iter().map(WarpTrace::n_steps);
-        let packed = PackedCta {
-            bytes: columns.before(&mut body),
-            unpacked_bytes: trace.bytes(),
-            n_steps: steps.clone().sum::<usize>() as u64,
-            longest: steps.max().unwrap_or(0),
-        };
-        Self::packed(trace.id, packed, left_out)
+        Self::packed(trace.id, trace.into(), left_out)
     }
 
     fn packed(id: CtaId, trace: PackedCta, left_out: Vec<(u32, u64)>) -> Self {

@@ -29,13 +29,6 @@ pub struct CtaTrace {
     pub warps: Arc<[WarpTrace]>,
 }
 
-impl CtaTrace {
-    /// Bytes of memory that it takes.
-    pub fn bytes(&self) -> u64 {
-        self.warps.iter().map(WarpTrace::bytes).sum()
-    }
-}
-
 /// What one warp executed: [`WarpTraceBuilder`] makes it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct WarpTrace {

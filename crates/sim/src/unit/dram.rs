@@ -31,8 +31,8 @@ pub(crate) struct Dram {
     cycles_per_byte: f64,
     mixed_cycles_per_byte: f64,
     rows: Option<Rows>,
-    /// The sectors of a line that are fetched, by those that are wanted.
-    fetched: [u8; 1 << sector::PER_LINE],
+    /// Sectors that a load brings.
+    fetch_sectors: u32,
     channels: Option<Channels>,
     in_flight: Option<InFlight>,
     /// Bytes moved.
@@ -114,8 +114,6 @@ impl Busy {
 #[derive(Clone, Debug)]
 struct Rows {
     recent: [u64; ROWS],
-    /// Their lower halves.
-    halves: [u32; ROWS],
     next: usize,
     opening: Share,
     /// Cycles of this pipeline's share of the rows that are opened.
@@ -175,7 +173,6 @@ impl Dram {
         let bus = Share::new(n_sharers, out_of_step);
         let rows = (config.activation_interval > 0.0).then(|| Rows {
             recent: [u64::MAX; ROWS],
-            halves: [u32::MAX; ROWS],
             next: 0,
             opening: bus,
             cycles: config.activation_interval / share,
@@ -188,7 +185,7 @@ impl Dram {
             bus,
             load,
             rows,
-            fetched: fetched((config.fetch_bytes / SECTOR).clamp(1, sector::PER_LINE as u32)),
+            fetch_sectors: (config.fetch_bytes / SECTOR).clamp(1, sector::PER_LINE as u32),
             cycles_per_byte,
             mixed_cycles_per_byte,
             channels,
@@ -227,7 +224,10 @@ impl Dram {
 
     /// The sectors of a line that are fetched where these are wanted.
     pub(crate) fn fetched_with(&self, wanted: Sectors) -> Sectors {
-        self.fetched[wanted as usize % self.fetched.len()].into()
+        let of_fetch: Sectors = Sectors::MAX >> (Sectors::BITS - self.fetch_sectors);
+        let starts = (0..sector::PER_LINE as u32).step_by(self.fetch_sectors as usize);
+        let whole = starts.map(|first| of_fetch << first).filter(|fetch| fetch & wanted != 0);
+        whole.fold(0, |all, fetch| all | fetch)
     }
 
     /// Moves bytes; returns when the bus starts with them.
@@ -266,16 +266,6 @@ impl Dram {
 /// How far away a line is, from -0.5 to 0.5 with 0 in the middle: any of the distances, by the multiples of the golden ratio.
 fn distance(line: u64) -> f64 {
     (line.wrapping_mul(GOLDEN_RATIO) >> 32) as f64 / f64::from(u32::MAX) - 0.5
-}
-
-/// By the sectors of a line that are wanted, those that come where so many are fetched together.
-fn fetched(together: u32) -> [u8; 1 << sector::PER_LINE] {
-    let of_fetch: Sectors = Sectors::MAX >> (Sectors::BITS - together);
-    let starts = (0..sector::PER_LINE as u32).step_by(together as usize);
-    std::array::from_fn(|wanted| {
-        let whole = starts.clone().map(|first| of_fetch << first).filter(|fetch| fetch & wanted as Sectors != 0);
-        whole.fold(0, |all, fetch| all | fetch as u8)
-    })
 }
 
 impl Load {
@@ -319,13 +309,10 @@ impl Rows {
     /// or to share it with those of other SMs for what lies beside.
     fn open(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
         let row = address / ROW;
-        // All of them at once, half of the number of each: more than that is looked at of those that may be it.
-        let may_be_open = self.halves.iter().fold(false, |found, &half| found | (half == row as u32));
-        if may_be_open && self.recent.contains(&row) {
+        if self.recent.contains(&row) {
             return at;
         }
         self.recent[self.next] = row;
-        self.halves[self.next] = row as u32;
         self.next = (self.next + 1) % ROWS;
         let is_alone = self.is_scattered && u64::from(bytes) < LINE;
         if is_alone { self.opening.reserve(at, self.cycles) } else { at }
@@ -396,15 +383,6 @@ mod tests {
         assert_eq!(end(128, 64), 99.0);
         assert_eq!(end(2048, 64), 99.0 * 5.0);
         assert_eq!(end(2048, 128), 99.0 * 2.0, "whole lines share their rows with those of other SMs");
-    }
-
-    #[test]
-    fn rows_whose_numbers_end_alike_are_two() {
-        let config = DramConfig { activation_interval: 5.0, ..CONFIG };
-        let mut dram = Dram::new(&config, 1.0, 1.0, 1.0);
-        dram.expect(32);
-        let far = ROW << 32;
-        assert_eq!([0, far, 64, far + 64].map(|at| dram.load(0.0, at, 32) - 400.0), [0.0, 5.0, 1.0, 1.5]);
     }
 
     #[test]

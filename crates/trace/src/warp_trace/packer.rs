@@ -5,6 +5,7 @@ use warplens_base::bytes::{Columns, Writer};
 
 use super::builder::{Ends, WarpTraceBuilder};
 use super::packed::Bases;
+use super::{CtaTrace, Parts};
 use crate::CtaId;
 
 /// What packs one CTA after the other.
@@ -17,7 +18,7 @@ pub struct CtaPacker {
 }
 
 /// The trace of a CTA, packed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PackedCta {
     /// As [`CtaTrace::pack`](super::CtaTrace::pack) writes it behind the lists that it needs.
     pub bytes: Vec<u8>,
@@ -33,17 +34,34 @@ impl CtaPacker {
     /// Packs what the warps of a CTA have executed up to now.
     pub fn pack<'w>(&mut self, id: CtaId, warps: impl ExactSizeIterator<Item = &'w mut WarpTraceBuilder>) -> PackedCta {
         let Self { columns, body, ends, bases } = self;
-        let mut packed = PackedCta { bytes: Vec::new(), unpacked_bytes: 0, n_steps: 0, longest: 0 };
+        let mut packed = PackedCta::default();
         body.uint(id.0.into());
         body.count(warps.len());
         for warp in warps {
             let parts = warp.parts(ends);
-            packed.unpacked_bytes += parts.bytes();
-            packed.n_steps += parts.steps.len() as u64;
-            packed.longest = packed.longest.max(parts.steps.len());
+            packed.count(&parts);
             parts.pack(bases, columns, body);
         }
         packed.bytes = columns.before(body);
+        packed
+    }
+}
+
+impl PackedCta {
+    /// Adds a warp to what is counted.
+    fn count(&mut self, warp: &Parts<'_>) {
+        self.unpacked_bytes += warp.bytes();
+        self.n_steps += warp.steps.len() as u64;
+        self.longest = self.longest.max(warp.steps.len());
+    }
+}
+
+impl From<&CtaTrace> for PackedCta {
+    fn from(trace: &CtaTrace) -> Self {
+        let (mut columns, mut body) = (Columns::default(), Writer::default());
+        trace.pack(&mut columns, &mut body);
+        let mut packed = Self { bytes: columns.before(&mut body), ..Self::default() };
+        trace.warps.iter().for_each(|warp| packed.count(&warp.parts()));
         packed
     }
 }
