@@ -386,6 +386,15 @@ mod tests {
     }
 
     #[test]
+    fn rows_whose_numbers_end_alike_are_two() {
+        let config = DramConfig { activation_interval: 5.0, ..CONFIG };
+        let mut dram = Dram::new(&config, 1.0, 1.0, 1.0);
+        dram.expect(32);
+        let far = ROW << 32;
+        assert_eq!([0, far, 64, far + 64].map(|at| dram.load(0.0, at, 32) - 400.0), [0.0, 5.0, 1.0, 1.5]);
+    }
+
+    #[test]
     fn a_load_brings_what_is_fetched_with_it() {
         let fetched =
             |fetch_bytes, wanted| Dram::new(&DramConfig { fetch_bytes, ..CONFIG }, 1.0, 1.0, 1.0).fetched_with(wanted);
