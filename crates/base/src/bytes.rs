@@ -56,6 +56,11 @@ impl Writer {
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
+
+    /// What was written up to now.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Bytes that are read.
@@ -150,7 +155,12 @@ pub struct Columns {
 
 impl Columns {
     /// Writes the number of a list with these items.
-    pub fn add<T>(&mut self, items: &[T], mut pack: impl FnMut(&T, &mut Writer), to: &mut Writer) {
+    pub fn add<T>(&mut self, items: &[T], pack: impl FnMut(&T, &mut Writer), to: &mut Writer) {
+        to.uint(self.number(items, pack).into());
+    }
+
+    /// The number of a list with these items.
+    pub fn number<T>(&mut self, items: &[T], mut pack: impl FnMut(&T, &mut Writer)) -> u32 {
         let start = self.lists.0.len();
         self.lists.count(items.len());
         items.iter().for_each(|item| pack(item, &mut self.lists));
@@ -163,17 +173,15 @@ impl Columns {
         {
             known = self.before[number as usize];
         }
-        let number = if let Some(number) = known {
+        if let Some(number) = known {
             self.lists.0.truncate(start);
-            number
-        } else {
-            let next = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists fit in memory");
-            self.ends.push(self.lists.0.len());
-            self.before.push(same_hash);
-            self.numbers.insert(hash, next);
-            next
-        };
-        to.uint(number.into());
+            return number;
+        }
+        let next = u32::try_from(self.ends.len()).expect("fewer than 2^32 lists fit in memory");
+        self.ends.push(self.lists.0.len());
+        self.before.push(same_hash);
+        self.numbers.insert(hash, next);
+        next
     }
 
     fn list(&self, number: u32) -> &[u8] {
@@ -200,9 +208,15 @@ impl Columns {
     /// All lists, and behind them what refers to them; both are empty then.
     pub fn before(&mut self, body: &mut Writer) -> Vec<u8> {
         let mut all = Writer(Vec::with_capacity(self.lists.0.len() + 2 * self.ends.len() + body.0.len() + 8));
-        self.write(&mut all);
-        all.0.append(&mut body.0);
+        self.before_in(body, &mut all);
         all.finish()
+    }
+
+    /// The same in memory that is used again.
+    pub fn before_in(&mut self, body: &mut Writer, all: &mut Writer) {
+        all.0.clear();
+        self.write(all);
+        all.0.append(&mut body.0);
     }
 }
 

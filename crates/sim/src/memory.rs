@@ -7,10 +7,10 @@ use warplens_stats::{BankRule, CoalescingRule, Request, bank};
 use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::unit::banks::BankPasses;
-use crate::unit::cache::{Cache, Found, Sectors};
+use crate::unit::cache::{Cache, Found, Sectors, n_sectors};
 use crate::unit::dram::{Direction, Dram};
 use crate::unit::l2::{L2, LINE, LOCAL, SECTOR};
-use crate::unit::port::Port;
+use crate::unit::port::{Port, later};
 use crate::unit::rows::Rows;
 use crate::unit::{Delays, UnitKind};
 use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
@@ -177,7 +177,7 @@ impl<'a> Memory<'a> {
         let lines = std::mem::take(&mut self.lines);
         let mut done = arrival.at;
         for &(line, sectors) in &lines {
-            self.traffic.l1_sectors += u64::from(sectors.count_ones());
+            self.traffic.l1_sectors += u64::from(n_sectors(sectors));
             done = done.max(match arrival.access.kind {
                 AccessKind::Store => self.store_line(arrival.at, line, sectors),
                 AccessKind::Load | AccessKind::Atomic => self.beyond_l1(arrival.at, line, sectors),
@@ -365,7 +365,7 @@ impl<'a> Memory<'a> {
         if self.config.l1.is_none() && self.config.l2.is_none() {
             let mut done = arrival.at;
             for &(line, sectors) in &self.lines {
-                let bytes = sectors.count_ones() * SECTOR;
+                let bytes = n_sectors(sectors) * SECTOR;
                 let start = self.dram.transfer(arrival.at, line * LINE, bytes, direction(arrival.access.kind));
                 let wait =
                     if arrival.access.kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
@@ -401,7 +401,7 @@ impl<'a> Memory<'a> {
                 AccessKind::Store => Done { at: self.store_line(start, line, sectors), long: false },
                 AccessKind::Atomic => Done { at: self.beyond_l1(start, line, sectors), long: true },
             };
-            done = done.max(there.at);
+            done = later(done, there.at);
             long |= there.long;
         }
         self.lines = lines;
@@ -416,7 +416,7 @@ impl<'a> Memory<'a> {
     /// Cycles that tags and data of the L1 cache take; returns when they start.
     fn occupy_l1(&mut self, arrival: &Arrival<'_>, l1: &L1Config, request: Option<&Request<'_>>) -> f64 {
         let access = arrival.access;
-        let sectors: u32 = self.lines.iter().map(|(_, sectors)| sectors.count_ones()).sum();
+        let sectors: u32 = self.lines.iter().map(|&(_, sectors)| n_sectors(sectors)).sum();
         let tags = tag_cycles(&self.lines, l1.tags_per_clk);
         let per_wavefront = LINE as f64 / l1.bytes_per_clk;
         let data = match request {
@@ -440,18 +440,18 @@ impl<'a> Memory<'a> {
     }
 
     fn load_line(&mut self, at: f64, line: u64, wanted: Sectors, is_cached: bool) -> Done {
-        let count = u64::from(wanted.count_ones());
+        let count = u64::from(n_sectors(wanted));
         self.traffic.l1_sectors += count;
         let (Some(l1), Some(config)) = (self.l1.as_mut().filter(|_| is_cached), &self.config.l1) else {
             return Done { at: self.beyond_l1(at, line, wanted), long: true };
         };
         let hit = at + f64::from(config.latency);
-        let found = l1.look_up(line, wanted);
+        let found = l1.look_up(line, wanted, hit);
         let missing = if self.without.contains(Effect::CacheMisses) { 0 } else { wanted & !found.present };
-        self.traffic.l1_hits += count - u64::from(missing.count_ones());
-        let mut done = if found.present == 0 { hit } else { hit.max(found.filled_at) };
+        self.traffic.l1_hits += count - u64::from(n_sectors(missing));
+        let mut done = if found.present == 0 { hit } else { found.there_at };
         if missing != 0 {
-            done = done.max(self.beyond_l1(at, line, missing));
+            done = later(done, self.beyond_l1(at, line, missing));
             self.fill_l1(at, found, line, missing, false, done);
         }
         Done { at: done, long: true }
@@ -471,7 +471,7 @@ impl<'a> Memory<'a> {
         let Some(l1) = self.l1.as_mut().filter(|_| holds) else {
             return Done { at: self.store_line(at, line, sectors), long: false };
         };
-        let found = l1.look_up(line, sectors);
+        let found = l1.look_up(line, sectors, at);
         let writes_back = self.config.l1.is_some_and(|l1| l1.writes_back);
         self.fill_l1(at, found, line, sectors, writes_back, at);
         let left = if writes_back { at } else { self.store_line(at, line, sectors) };
@@ -481,14 +481,14 @@ impl<'a> Memory<'a> {
     fn beyond_l1(&mut self, at: f64, line: u64, wanted: Sectors) -> f64 {
         match &mut self.l2 {
             Some(l2) => l2.load(at, line, wanted, &mut self.dram, &mut self.traffic),
-            None => self.dram.load(at, line * LINE, wanted.count_ones() * SECTOR),
+            None => self.dram.load(at, line * LINE, n_sectors(wanted) * SECTOR),
         }
     }
 
     fn store_line(&mut self, at: f64, line: u64, sectors: Sectors) -> f64 {
         match &mut self.l2 {
             Some(l2) => l2.store(at, line, sectors, &mut self.dram, &mut self.traffic),
-            None => self.dram.transfer(at, line * LINE, sectors.count_ones() * SECTOR, Direction::Write),
+            None => self.dram.transfer(at, line * LINE, n_sectors(sectors) * SECTOR, Direction::Write),
         }
     }
 }
@@ -538,13 +538,15 @@ fn tag_cycles(lines: &[(u64, Sectors)], tags_per_clk: f64) -> f64 {
 
 /// Adds the sectors of a segment, which lies in one line unless it is unaligned.
 pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u32) {
-    let (first, last) = (start / u64::from(SECTOR), (start + u64::from(bytes) - 1) / u64::from(SECTOR));
-    for sector in first..=last {
+    let last = (start + u64::from(bytes) - 1) / u64::from(SECTOR);
+    let mut sector = start / u64::from(SECTOR);
+    while sector <= last {
         let (line, bit) = (sector / PER_LINE, 1 << (sector % PER_LINE));
         match lines.last_mut() {
             Some((same, sectors)) if *same == line => *sectors |= bit,
             _ => lines.push((line, bit)),
         }
+        sector += 1;
     }
 }
 

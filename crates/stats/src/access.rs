@@ -115,28 +115,45 @@ impl Pattern {
     fn n_phases(&self) -> u32 {
         (PHASE_BYTES >> self.phase_shift) as u32
     }
-
-    /// Counter of an access whose lowest active lane's address is `origin`.
-    #[inline]
-    fn cell(&self, origin: u64) -> usize {
-        self.first_cell as usize + ((origin % PHASE_BYTES) >> self.phase_shift) as usize
-    }
 }
 
-/// State of one memory instruction.
+/// State of one memory instruction. What most accesses need lies side by side, in one line of the host's cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Slot {
     /// The last two patterns.
-    recent: [PatternId; 2],
-    /// The shapes that their accesses had last, as whoever made them says; 0 where they said nothing.
-    shapes: [u64; 2],
+    recent: [Recent; 2],
+    /// The counter of the last access, and how often in a row it was that one, which is not added to it yet.
+    last_cell: u32,
     n_patterns: u32,
+    in_a_row: u64,
     read_hint: PageHint,
     write_hint: PageHint,
     /// Pattern and first sector of the last sparse access.
     last_sparse: (PatternId, u64),
     /// Accesses that did not go through a pattern.
     direct: Option<Box<Totals>>,
+}
+
+/// A pattern that an instruction had of late.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    /// The shape that its accesses had last, as whoever made them says; 0 where they said nothing.
+    shape: u64,
+    id: PatternId,
+    /// As in the [`Pattern`].
+    first_cell: u32,
+    phase_shift: u32,
+}
+
+impl Recent {
+    const NONE: Self = Self { shape: 0, id: NO_PATTERN, first_cell: 0, phase_shift: 0 };
+
+    /// Counter of an access whose lowest active lane's address is `origin`.
+    #[inline]
+    const fn cell(self, origin: u64) -> u32 {
+        self.first_cell + ((origin % PHASE_BYTES) >> self.phase_shift) as u32
+    }
 }
 
 /// Device memory, however it is accessed: its sectors are those that the launch needs of it.
@@ -151,7 +168,7 @@ pub(crate) struct AccessCounter {
     slots: Vec<Slot>,
     patterns: Vec<Pattern>,
     by_hash: FxHashMap<u64, PatternId>,
-    /// Executions by pattern and phase.
+    /// Executions by pattern and phase, from the second on; the first counter is that of slots without an access.
     cells: Vec<u64>,
     /// Sectors of sparse patterns, made when first needed.
     plans: Vec<Option<Box<[PlanWord]>>>,
@@ -162,9 +179,10 @@ pub(crate) struct AccessCounter {
 impl AccessCounter {
     pub(crate) fn new(n_slots: usize) -> Self {
         let slot = || Slot {
-            recent: [NO_PATTERN; 2],
-            shapes: [0; 2],
+            recent: [Recent::NONE; 2],
+            last_cell: 0,
             n_patterns: 0,
+            in_a_row: 0,
             read_hint: PageHint::default(),
             write_hint: PageHint::default(),
             last_sparse: (NO_PATTERN, 0),
@@ -185,7 +203,7 @@ impl AccessCounter {
             slots: std::iter::repeat_with(slot).take(n_slots).collect(),
             patterns: vec![nothing],
             by_hash: FxHashMap::default(),
-            cells: Vec::new(),
+            cells: vec![0],
             plans: Vec::new(),
             read: SectorSet::default(),
             written: SectorSet::default(),
@@ -195,25 +213,40 @@ impl AccessCounter {
     /// Counts an access of the instruction in `slot`. Returns its pattern, if it has one.
     #[inline]
     pub(crate) fn count(&mut self, slot: u32, access: &Access<'_>) -> Option<PatternId> {
-        let format = Format::of(access);
         let origin = access.addresses.of(access.mask.0.trailing_zeros() as usize % WARP_SIZE);
         let (state, shape) = (&self.slots[slot as usize], access.addresses.shape());
-        let found = if shape != 0 && shape == state.shapes[0] {
-            Some(state.recent[0])
-        } else if shape != 0 && shape == state.shapes[1] {
-            Some(state.recent[1])
+        let known = if shape != 0 && shape == state.recent[0].shape {
+            state.recent[0]
+        } else if shape != 0 && shape == state.recent[1].shape {
+            state.recent[1]
         } else {
-            access.addresses.listed(|addresses| self.recognise(slot, format, access, (origin, addresses)))
+            let found = access.addresses.listed(|addresses| self.recognise(slot, access, (origin, addresses)));
+            let Some(found) = found else {
+                self.count_direct(slot, access);
+                return None;
+            };
+            found
         };
-        let Some(id) = found else {
-            self.count_direct(slot, format, access);
-            return None;
-        };
-        self.cells[self.patterns[id as usize].cell(origin)] += 1;
-        if is_device_memory(format.space) {
-            self.mark(slot, id, origin, access);
+        let (cell, state) = (known.cell(origin), &mut self.slots[slot as usize]);
+        if cell == state.last_cell {
+            state.in_a_row += 1;
+        } else {
+            self.cells[state.last_cell as usize] += state.in_a_row;
+            (state.last_cell, state.in_a_row) = (cell, 1);
         }
-        found
+        if is_device_memory(access.space) {
+            self.mark(slot, known.id, origin, access);
+        }
+        Some(known.id)
+    }
+
+    /// The counters, with the accesses that slots have not added yet.
+    fn all_cells(&self) -> Vec<u64> {
+        let mut cells = self.cells.clone();
+        for slot in &self.slots {
+            cells[slot.last_cell as usize] += slot.in_a_row;
+        }
+        cells
     }
 
     /// The pattern of an access whose shape is not that of the last ones, or not known.
@@ -221,23 +254,22 @@ impl AccessCounter {
     fn recognise(
         &mut self,
         slot: u32,
-        format: Format,
         access: &Access<'_>,
         (origin, addresses): (u64, &[u64; WARP_SIZE]),
-    ) -> Option<PatternId> {
+    ) -> Option<Recent> {
+        let (format, shape) = (Format::of(access), access.addresses.shape());
         let key = format.key(access.mask);
-        let recent = self.slots[slot as usize].recent;
-        let known = recent.iter().position(|&id| self.patterns[id as usize].matches(key, origin, addresses));
-        match known {
-            Some(known) => self.slots[slot as usize].shapes[known] = access.addresses.shape(),
-            None => {
-                let id = self.find(slot, format, access.mask, origin, addresses)?;
-                let state = &mut self.slots[slot as usize];
-                state.recent = [id, state.recent[0]];
-                state.shapes = [access.addresses.shape(), state.shapes[0]];
-            }
+        let recent = &mut self.slots[slot as usize].recent;
+        let known = recent.iter_mut().find(|known| self.patterns[known.id as usize].matches(key, origin, addresses));
+        if let Some(known) = known {
+            known.shape = shape;
+            return Some(*known);
         }
-        Some(self.slots[slot as usize].recent[known.unwrap_or(0)])
+        let id = self.find(slot, format, access.mask, origin, addresses)?;
+        let Pattern { first_cell, phase_shift, .. } = self.patterns[id as usize];
+        let recent = &mut self.slots[slot as usize].recent;
+        *recent = [Recent { shape, id, first_cell, phase_shift }, recent[0]];
+        Some(recent[0])
     }
 
     /// What distinguishes the accesses of a pattern: the part of the lowest active lane's address that rules look at.
@@ -311,7 +343,8 @@ impl AccessCounter {
 
     #[cold]
     #[inline(never)]
-    fn count_direct(&mut self, slot: u32, format: Format, access: &Access<'_>) {
+    fn count_direct(&mut self, slot: u32, access: &Access<'_>) {
+        let format = Format::of(access);
         let addresses = access.addresses.all();
         let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: &addresses };
         let state = &mut self.slots[slot as usize];
@@ -380,8 +413,9 @@ impl AccessCounter {
 
     /// Adds the counts of another counter of the same program, so many times; the sectors are those of one time.
     pub(crate) fn merge(&mut self, other: Self, times: Times) {
+        let all_cells = other.all_cells();
         for pattern in &other.patterns[1..] {
-            let cells = &other.cells[pattern.first_cell as usize..][..pattern.n_phases() as usize];
+            let cells = &all_cells[pattern.first_cell as usize..][..pattern.n_phases() as usize];
             let id = self.intern(pattern.slot, pattern.format, pattern.mask, &pattern.distances, &pattern.select);
             match id {
                 Some(id) => {
@@ -408,10 +442,11 @@ impl AccessCounter {
 
     /// Applies all rules to all shapes: the totals of each instruction.
     pub(crate) fn totals(&self) -> Vec<Totals> {
+        let all_cells = self.all_cells();
         let mut totals: Vec<Totals> =
             self.slots.iter().map(|slot| slot.direct.as_deref().cloned().unwrap_or_default()).collect();
         for pattern in &self.patterns[1..] {
-            let cells = &self.cells[pattern.first_cell as usize..][..pattern.n_phases() as usize];
+            let cells = &all_cells[pattern.first_cell as usize..][..pattern.n_phases() as usize];
             pattern.expand(cells, &mut totals[pattern.slot as usize]);
         }
         totals

@@ -112,7 +112,7 @@ pub fn transactions(rule: CoalescingRule, request: &Request<'_>) -> Transactions
         return Transactions { t32, lines: warp.units(7), coalesced: t32 == fewest, ideal, ..Transactions::default() };
     }
     let mut result = Transactions::default();
-    let coalesced = segments(rule, request, |segment| result.take(segment));
+    let coalesced = counted_segments(rule, request, |segment| result.take(segment));
     let lines = match rule {
         CoalescingRule::Cc10 | CoalescingRule::Cc12 => 0,
         _ => Sorted::of(request, request.mask).units(7),
@@ -162,9 +162,9 @@ fn halved(bytes: u32, smallest: u32) -> Sizes {
 /// but lanes are sorted once.
 pub fn all_transactions(request: &Request<'_>) -> [Transactions; CoalescingRule::ALL.len()] {
     let mut strict = Transactions::default();
-    strict.coalesced = segments(CoalescingRule::Cc10, request, |segment| strict.take(segment));
+    strict.coalesced = counted_segments(CoalescingRule::Cc10, request, |segment| strict.take(segment));
     let mut shrinking = Transactions::default();
-    shrinking.coalesced = segments(CoalescingRule::Cc12, request, |segment| shrinking.take(segment));
+    shrinking.coalesced = counted_segments(CoalescingRule::Cc12, request, |segment| shrinking.take(segment));
     let warp = Sorted::of(request, request.mask);
     let lines = warp.units(7);
     let sectors = warp.units(5);
@@ -240,8 +240,19 @@ pub fn all_local_transactions(request: &Request<'_>) -> [Transactions; Coalescin
     sum
 }
 
-/// Hands every transaction of `request` under `rule` to `emit`; true when the request is coalesced.
-pub fn segments(rule: CoalescingRule, request: &Request<'_>, mut emit: impl FnMut(Segment)) -> bool {
+/// Hands every transaction of `request` under `rule` to `emit`.
+pub fn segments(rule: CoalescingRule, request: &Request<'_>, mut emit: impl FnMut(Segment)) {
+    if matches!(rule, CoalescingRule::Cc30 | CoalescingRule::Cc50 | CoalescingRule::Cc70) {
+        // Whether they are coalesced need not be counted.
+        let warp = Sorted::of(request, request.mask);
+        walk_units(warp.addresses(), warp.lane_bytes, 5, |unit| emit(Segment { start: unit << 5, bytes: 32 }));
+    } else {
+        counted_segments(rule, request, emit);
+    }
+}
+
+/// The same; true when the request is coalesced.
+fn counted_segments(rule: CoalescingRule, request: &Request<'_>, mut emit: impl FnMut(Segment)) -> bool {
     match rule {
         CoalescingRule::Cc10 => half_warps(request, &mut |half| strict(half, &mut emit)),
         CoalescingRule::Cc12 => half_warps(request, &mut |half| shrinking(half, &mut emit)),
@@ -453,10 +464,12 @@ fn walk_units(ascending: &[u64], lane_bytes: u32, shift: u32, mut visit: impl Fn
     let mut next = 0;
     for &address in ascending {
         let last = (address + u64::from(lane_bytes) - 1) >> shift;
-        for unit in next.max(address >> shift)..=last {
+        let mut unit = next.max(address >> shift);
+        while unit <= last {
             visit(unit);
-            next = unit + 1;
+            unit += 1;
         }
+        next = unit;
     }
 }
 

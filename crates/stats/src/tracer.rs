@@ -48,7 +48,7 @@ impl TracedCta {
     fn packed(id: CtaId, trace: PackedCta, left_out: Vec<(u32, u64)>) -> Self {
         let PackedCta { bytes, unpacked_bytes, n_steps, longest } = trace;
         let n_steps = n_steps + left_out.iter().map(|(_, n)| n).sum::<u64>();
-        Self { id, packed: bytes.into(), bytes: unpacked_bytes, n_steps, longest, left_out }
+        Self { id, packed: bytes, bytes: unpacked_bytes, n_steps, longest, left_out }
     }
 
     /// Which CTA of the grid.

@@ -9,6 +9,8 @@
 use rustc_hash::FxHashMap;
 use warplens_stats::sector;
 
+use super::port::later;
+
 /// Lines of a set, of every cache: a choice of ours, as no document of the vendor's says it.
 const WAYS: usize = 16;
 
@@ -17,6 +19,12 @@ const SECTORS: u32 = sector::PER_LINE as u32;
 
 /// Sectors of one line: bit `i` is sector `i`.
 pub(crate) type Sectors = u32;
+
+/// How many they are. (`u32::count_ones` takes long on targets without an instruction for it.)
+pub(crate) const fn n_sectors(sectors: Sectors) -> u32 {
+    const COUNTS: u64 = 0x4332_3221_3221_2110;
+    (COUNTS >> (4 * sectors)) as u32 & 7
+}
 
 /// Sets that a table of places is made for: those of 128 MiB.
 const TABLE: u64 = 1 << 16;
@@ -35,15 +43,46 @@ pub(crate) struct Cache {
     due: f64,
 }
 
-/// A set. What one search looks at lies side by side.
+/// A set. What every search looks at lies in one line of the host's cache.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Set {
     /// By way: a part of the number of the line.
     tags: Tags,
     order: Order,
-    /// By way: the line, and when its last sector is there.
-    ways: [(Entry, f64); WAYS],
+    /// By way: the sectors that are there or on their way.
+    present: BySector,
+    /// By way: those that have to be written back.
+    dirty: BySector,
+    /// When all that the set has held was there.
+    last_filled_at: f64,
+    /// By way: the number of the line.
+    lines: [u64; WAYS],
+    /// By way: when its last sector is there.
+    filled_at: [f64; WAYS],
+}
+
+/// Sectors of each way of a set, four bits each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct BySector(u64);
+
+impl BySector {
+    const NONE: Self = Self(0);
+
+    const fn of(self, way: usize) -> Sectors {
+        (self.0 >> (SECTORS * way as u32)) as Sectors & ((1 << SECTORS) - 1)
+    }
+
+    const fn add(&mut self, way: usize, sectors: Sectors) {
+        self.0 |= (sectors as u64) << (SECTORS * way as u32);
+    }
+
+    /// Replaces those of a way; returns what they were.
+    const fn replace(&mut self, way: usize, sectors: Sectors) -> Sectors {
+        let before = self.of(way);
+        self.0 ^= ((before ^ sectors) as u64) << (SECTORS * way as u32);
+        before
+    }
 }
 
 /// The ways of a set, four bits each: in the lowest the one that was used last.
@@ -105,59 +144,24 @@ impl Places {
 }
 
 /// What of a line's number is compared first.
-const fn tag(line: u64) -> u16 {
-    (line ^ line >> 16 ^ line >> 32) as u16
+const fn tag(line: u64) -> u8 {
+    (line ^ line >> 8 ^ line >> 16) as u8
 }
 
-/// Tags of the ways of a set, sixteen bits each: four in a word, so that a search compares these at once.
+/// Tags of the ways of a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Tags([u64; WAYS / Self::PER_WORD]);
+struct Tags([u8; WAYS]);
 
 impl Tags {
-    const PER_WORD: usize = 4;
-    const NONE: Self = Self([0; WAYS / Self::PER_WORD]);
+    const NONE: Self = Self([0; WAYS]);
 
-    fn set(&mut self, way: usize, tag: u16) {
-        let (word, shift) = (&mut self.0[way / Self::PER_WORD], 16 * (way % Self::PER_WORD));
-        *word = *word & !(u64::from(u16::MAX) << shift) | u64::from(tag) << shift;
-    }
-
-    /// A way that has this tag. Looks at all of them, which is faster than stopping at the right one.
+    /// The ways that may have this tag, in the highest of eight bits each: all that have it, and seldom one above them that
+    /// has not. All are looked at at once, which is faster than stopping at the right one.
     #[inline(always)]
-    fn way(&self, tag: u16) -> Option<usize> {
-        const ONES: u64 = 0x0001_0001_0001_0001;
-        let wanted = ONES * u64::from(tag);
-        let mut found = 0;
-        for (number, word) in self.0.iter().enumerate() {
-            // The lowest group of bits that is the tag; above it others may seem to be.
-            let differs = word ^ wanted;
-            let equal = differs.wrapping_sub(ONES) & !differs & ONES << 15;
-            found |= equal >> (15 - number);
-        }
-        let at = found.trailing_zeros() as usize;
-        (found != 0).then_some(Self::PER_WORD * (at % 16) + at / 16)
-    }
-}
-
-/// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry(u64);
-
-impl Entry {
-    fn new(line: u64, present: Sectors, dirty: Sectors) -> Self {
-        Self(line << 8 | u64::from(present) << 4 | u64::from(dirty))
-    }
-
-    const fn is(self, line: u64) -> bool {
-        self.0 >> 8 == line && self.0 & 0xf0 != 0
-    }
-
-    const fn present(self) -> Sectors {
-        (self.0 >> 4 & 15) as Sectors
-    }
-
-    const fn dirty(self) -> Sectors {
-        (self.0 & 15) as Sectors
+    const fn ways(&self, tag: u8) -> u128 {
+        const ONES: u128 = u128::MAX / 0xff;
+        let differs = u128::from_le_bytes(self.0) ^ (ONES * tag as u128);
+        differs.wrapping_sub(ONES) & !differs & ONES << 7
     }
 }
 
@@ -166,8 +170,8 @@ impl Entry {
 pub(crate) struct Found {
     /// Sectors that are there or on their way.
     pub(crate) present: Sectors,
-    /// When the last of them is there.
-    pub(crate) filled_at: f64,
+    /// When the last sector of the line is there, or the time before which nobody needs it if that is later.
+    pub(crate) there_at: f64,
     /// Where the line is, or its set; for [`Cache::fill`].
     place: Place,
 }
@@ -203,53 +207,61 @@ impl Cache {
             return place;
         }
         let place = self.sets.len();
-        self.sets.push(Set { tags: Tags::NONE, order: Order::new(self.ways), ways: [(Entry(0), 0.0); WAYS] });
+        self.sets.push(Set {
+            tags: Tags::NONE,
+            order: Order::new(self.ways),
+            present: BySector::NONE,
+            dirty: BySector::NONE,
+            last_filled_at: 0.0,
+            lines: [0; WAYS],
+            filled_at: [0.0; WAYS],
+        });
         self.places.insert(set, place);
         place
     }
 
-    /// Looks for sectors of a line, and marks the line as used.
+    /// Looks for sectors of a line that are needed from `at` on, and marks the line as used.
     #[inline(always)]
-    pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
+    pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors, at: f64) -> Found {
         let set = self.set(line);
         let Some(place) = self.places.of(set) else {
-            return Found { present: 0, filled_at: 0.0, place: Place::New(set) };
+            return Found { present: 0, there_at: at, place: Place::New(set) };
         };
         let set = &mut self.sets[place];
-        match set.find(line) {
-            Some(way) => {
-                set.order = set.order.moved(way);
-                let (entry, filled_at) = set.ways[way];
-                Found { present: entry.present() & wanted, filled_at, place: Place::Way(place, way) }
-            }
-            None => Found { present: 0, filled_at: 0.0, place: Place::Set(place) },
-        }
+        let Some(way) = set.find(line) else {
+            return Found { present: 0, there_at: at, place: Place::Set(place) };
+        };
+        set.order = set.order.moved(way);
+        // Mostly all of the set has been there for long, and when each line came need not be read.
+        let there_at = if set.last_filled_at <= at { at } else { later(at, set.filled_at[way]) };
+        Found { present: set.present.of(way) & wanted, there_at, place: Place::Way(place, way) }
     }
 
     /// Puts sectors of a line that was just looked up into the cache, which are there at `filled_at`. Returns the number
     /// of dirty sectors of the line that had to go.
     pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
+        debug_assert_ne!(sectors, 0, "a line without sectors is none");
         let dirty = if dirty { sectors } else { 0 };
         let place = match found.place {
-            Place::Way(place, way) => {
-                let (entry, filled_before) = &mut self.sets[place].ways[way];
-                debug_assert!(entry.is(line), "nothing came between the search and the filling");
-                *entry = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
-                *filled_before = filled_before.max(filled_at);
-                return 0;
-            }
-            Place::Set(place) => place,
+            Place::Way(place, _) | Place::Set(place) => place,
             Place::New(set) => self.place(set),
         };
         let set = &mut self.sets[place];
-        let way = set.order.oldest(self.ways);
-        let before = std::mem::replace(&mut set.ways[way], (Entry::new(line, sectors, dirty), filled_at)).0;
-        set.tags.set(way, tag(line));
-        set.order = set.order.moved(way);
-        match before {
-            Entry(0) => self.evict_from_before(),
-            entry => entry.dirty().count_ones(),
+        set.last_filled_at = later(set.last_filled_at, filled_at);
+        if let Place::Way(_, way) = found.place {
+            debug_assert_eq!(set.lines[way], line, "nothing came between the search and the filling");
+            set.present.add(way, sectors);
+            set.dirty.add(way, dirty);
+            set.filled_at[way] = later(set.filled_at[way], filled_at);
+            return 0;
         }
+        let way = set.order.oldest(self.ways);
+        set.tags.0[way % WAYS] = tag(line);
+        set.order = set.order.moved(way);
+        set.lines[way] = line;
+        set.filled_at[way] = filled_at;
+        let was_dirty = set.dirty.replace(way, dirty);
+        if set.present.replace(way, sectors) == 0 { self.evict_from_before() } else { n_sectors(was_dirty) }
     }
 
     /// Sectors that a line from before has to write back: all or none.
@@ -267,12 +279,15 @@ impl Set {
     /// The way of a line.
     #[inline(always)]
     fn find(&self, line: u64) -> Option<usize> {
-        let way = self.tags.way(tag(line))?;
-        if self.ways.get(way).is_some_and(|(entry, _)| entry.is(line)) {
-            return Some(way);
+        let mut candidates = self.tags.ways(tag(line));
+        while candidates != 0 {
+            let way = candidates.trailing_zeros() as usize / 8 % WAYS;
+            if self.lines[way] == line && self.present.of(way) != 0 {
+                return Some(way);
+            }
+            candidates &= candidates - 1;
         }
-        // Lines of one tag.
-        self.ways.iter().position(|(entry, _)| entry.is(line))
+        None
     }
 }
 
@@ -284,14 +299,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_is_found_where_it_is(tags in proptest::array::uniform16(0..4_u16), high in 0..4_u16, wanted in 0..5_u16) {
-            let mut packed = Tags::NONE;
+        fn a_tag_is_found_where_it_is(tags in proptest::array::uniform16(0..4_u8), high in 0..4_u8, wanted in 0..5_u8) {
             // Neighbouring tags, in all of the bits.
-            let value = |tag: u16| (high << 14 | tag).wrapping_sub(2);
-            tags.iter().enumerate().for_each(|(way, &tag)| packed.set(way, value(tag)));
-            let found = packed.way(value(wanted));
-            prop_assert_eq!(found.is_some(), tags.contains(&wanted));
-            prop_assert!(found.is_none_or(|way| tags[way] == wanted));
+            let value = |tag: u8| (high << 6 | tag).wrapping_sub(2);
+            let ways = Tags(tags.map(value)).ways(value(wanted));
+            let has = |way: &usize| tags[*way] == wanted;
+            let found = |way: &usize| ways >> (8 * way + 7) & 1 == 1;
+            prop_assert!((0..WAYS).filter(has).all(|way| found(&way)));
+            prop_assert_eq!((0..WAYS).find(found), (0..WAYS).find(has), "the lowest one has it");
+        }
+
+        #[test]
+        fn sectors_are_counted_by_a_table(sectors in 0..16_u32) {
+            prop_assert_eq!(n_sectors(sectors), sectors.count_ones());
         }
 
         #[test]
@@ -310,24 +330,24 @@ mod tests {
     }
 
     fn fill(cache: &mut Cache, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
-        let found = cache.look_up(line, sectors);
+        let found = cache.look_up(line, sectors, 0.0);
         cache.fill(found, line, sectors, dirty, filled_at)
     }
 
     fn found(cache: &mut Cache, line: u64, wanted: Sectors) -> (Sectors, f64) {
-        let found = cache.look_up(line, wanted);
-        (found.present, found.filled_at)
+        let found = cache.look_up(line, wanted, 0.0);
+        (found.present, found.there_at)
     }
 
     #[test]
     fn sectors_of_a_line_come_one_by_one() {
         let mut cache = Cache::new(64, 0.0);
-        assert_eq!(cache.look_up(7, 0b1111).present, 0);
+        assert_eq!(cache.look_up(7, 0b1111, 0.0).present, 0);
         assert_eq!(fill(&mut cache, 7, 0b0011, false, 100.0), 0);
         assert_eq!(found(&mut cache, 7, 0b0110), (0b0010, 100.0));
         fill(&mut cache, 7, 0b0100, true, 120.0);
         assert_eq!(found(&mut cache, 7, 0b0110), (0b0110, 120.0));
-        assert_eq!(cache.look_up(8, 0b0001).present, 0);
+        assert_eq!(cache.look_up(8, 0b0001, 0.0).present, 0);
     }
 
     #[test]
@@ -335,10 +355,10 @@ mod tests {
         let mut cache = Cache::new(2, 0.0);
         fill(&mut cache, 1, 0b1, true, 0.0);
         fill(&mut cache, 2, 0b1, false, 0.0);
-        cache.look_up(1, 0b1);
+        cache.look_up(1, 0b1, 0.0);
         assert_eq!(fill(&mut cache, 3, 0b1, false, 0.0), 0);
-        assert_eq!(cache.look_up(2, 0b1).present, 0);
-        assert_eq!(cache.look_up(3, 0b1).present, 1);
+        assert_eq!(cache.look_up(2, 0b1, 0.0).present, 0);
+        assert_eq!(cache.look_up(3, 0b1, 0.0).present, 1);
         assert_eq!(fill(&mut cache, 4, 0b1, false, 0.0), 1);
     }
 
@@ -349,7 +369,7 @@ mod tests {
             let mut misses = 0;
             for round in 0..4 {
                 for line in 0..n_lines {
-                    let found = cache.look_up(line, 1).present;
+                    let found = cache.look_up(line, 1, 0.0).present;
                     misses += u64::from(round > 0 && found == 0);
                     fill(&mut cache, line, 1, false, 0.0);
                 }
@@ -367,9 +387,9 @@ mod tests {
             for line in 0..1000 {
                 fill(&mut cache, line << 20, 1, false, 0.0);
             }
-            assert!((0..1000).all(|line| cache.look_up(line << 20, 1).present == 1), "{n_lines} lines");
+            assert!((0..1000).all(|line| cache.look_up(line << 20, 1, 0.0).present == 1), "{n_lines} lines");
             (1000..100_000).for_each(|line| {
-                cache.look_up(line << 20, 1);
+                cache.look_up(line << 20, 1, 0.0);
             });
             assert!(cache.sets.len() <= 1000, "{} sets of {n_lines}", cache.sets.len());
         }

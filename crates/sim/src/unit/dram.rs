@@ -14,7 +14,7 @@ use warplens_stats::sector;
 
 use super::cache::Sectors;
 use super::l2::{LINE, SECTOR};
-use super::port::Port;
+use super::port::{Port, later};
 use super::share::Share;
 use crate::DramConfig;
 
@@ -242,10 +242,10 @@ impl Dram {
         let cycles = bytes_f * (self.cycles_per_byte + mixed * self.mixed_cycles_per_byte);
         let mut start = self.bus.reserve(at, cycles);
         if let Some(load) = &mut self.load {
-            start = start.max(at + load.wait(at, cycles, direction));
+            start = later(start, at + load.wait(at, cycles, direction));
         }
         if let Some(rows) = &mut self.rows {
-            start = start.max(rows.open(at, address, bytes));
+            start = later(start, rows.open(at, address, bytes));
         }
         if let Some(channels) = &mut self.channels {
             start = start.max(channels.transfer(at, address, bytes_f));

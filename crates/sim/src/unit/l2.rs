@@ -7,9 +7,9 @@
 
 use warplens_stats::{Footprint, sector};
 
-use super::cache::{Cache, Found, Sectors};
+use super::cache::{Cache, Found, Sectors, n_sectors};
 use super::dram::{Direction, Dram};
-use super::port::Port;
+use super::port::{Port, later};
 use super::share::Share;
 use crate::{Job, L2Config, Traffic};
 
@@ -112,7 +112,7 @@ impl<'a> L2<'a> {
 
     /// Loads sectors of a line; returns when they are there.
     pub(crate) fn load(&mut self, at: f64, line: u64, wanted: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
-        let count = wanted.count_ones();
+        let count = n_sectors(wanted);
         let bytes = f64::from(count * SECTOR);
         let mut start = at;
         if !self.is_stopped {
@@ -120,34 +120,33 @@ impl<'a> L2<'a> {
             start = self.ask(start, f64::from(count));
         }
         traffic.l2_sectors += u64::from(count);
-        let mut near = self.near.look_up(line, wanted);
-        let mut whole = None;
         let mut done = start + self.latency;
+        let mut near = self.near.look_up(line, wanted, done);
+        let mut whole = None;
         let mut missing = if self.always_hits { 0 } else { wanted & !near.present };
         if near.present != 0 {
-            done = done.max(near.filled_at);
+            done = near.there_at;
         }
         if missing != 0
             && let Some(cache) = &mut self.whole
         {
-            let far = cache.look_up(line, missing);
+            let far = cache.look_up(line, missing, start + self.far_latency);
             whole = Some(far);
             if far.present != 0 {
-                let there = (start + self.far_latency).max(far.filled_at);
-                done = done.max(there);
+                done = later(done, far.there_at);
                 missing &= !far.present;
-                let evicted = self.near.fill(near, line, far.present, false, there);
+                let evicted = self.near.fill(near, line, far.present, false, far.there_at);
                 debug_assert_eq!(evicted, 0, "copies are never dirty");
                 if missing != 0 {
-                    near = self.near.look_up(line, missing);
+                    near = self.near.look_up(line, missing, start);
                 }
             }
         }
-        traffic.l2_hits += u64::from(count - missing.count_ones());
+        traffic.l2_hits += u64::from(count - n_sectors(missing));
         if missing != 0 {
             let absent = !whole.map_or(near.present, |found| found.present);
             let (there, fetched) = self.fetch(start, line, (missing, absent), dram, traffic);
-            done = done.max(there);
+            done = later(done, there);
             let own = if self.is_known { fetched } else { missing | fetched };
             if own != 0 {
                 self.fill((near, whole), line, own, false, (there, start), dram);
@@ -178,13 +177,13 @@ impl<'a> L2<'a> {
         traffic: &mut Traffic,
     ) -> (f64, Sectors) {
         let first = self.first(line, missing);
-        traffic.l2_hits += u64::from((missing & !first).count_ones());
+        traffic.l2_hits += u64::from(n_sectors(missing & !first));
         let far = at + self.far_latency;
         if first == 0 {
             return (far, 0);
         }
         let fetched = first | dram.fetched_with(first) & absent;
-        (dram.load(at, line * LINE, fetched.count_ones() * SECTOR).max(far), fetched)
+        (later(dram.load(at, line * LINE, n_sectors(fetched) * SECTOR), far), fetched)
     }
 
     /// The sectors that no other SM has fetched before: where it is known which part of the SMs that load them do, of that
@@ -219,7 +218,7 @@ impl<'a> L2<'a> {
         dram: &mut Dram,
         traffic: &mut Traffic,
     ) -> f64 {
-        let count = sectors.count_ones();
+        let count = n_sectors(sectors);
         let bytes = f64::from(count * SECTOR);
         let mut start = at;
         if !self.is_stopped {
@@ -229,8 +228,8 @@ impl<'a> L2<'a> {
         traffic.l2_sectors += u64::from(count);
         traffic.l2_hits += u64::from(count);
         if !self.always_hits {
-            let near = self.near.look_up(line, sectors);
-            let whole = self.whole.as_mut().map(|whole| whole.look_up(line, sectors));
+            let near = self.near.look_up(line, sectors, start);
+            let whole = self.whole.as_mut().map(|whole| whole.look_up(line, sectors, start));
             self.fill((near, whole), line, sectors, true, (start, start), dram);
         }
         start

@@ -16,11 +16,16 @@ impl Port {
 
     /// Takes a request that arrives at `at` and keeps the unit busy for `cycles`; returns when it starts.
     pub(crate) fn reserve(&mut self, at: f64, cycles: f64) -> f64 {
-        let start = at.max(self.free_at);
+        let start = later(at, self.free_at);
         self.free_at = start + cycles;
         self.busy += cycles;
         start
     }
+}
+
+/// The later of two times, neither of which is NaN. (`f64::max` asks whether they are.)
+pub(crate) const fn later(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// The first whole cycle that is not before `time`. (`f64::ceil` is a call on targets without an instruction for it.)

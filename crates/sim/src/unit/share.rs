@@ -5,6 +5,8 @@
 //! SMs are out of step. At the start of a launch they are in step, and nobody is ahead. In the long run the SM gets its
 //! share and no more.
 
+use super::port::later;
+
 /// State.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
@@ -29,8 +31,8 @@ impl Share {
 
     /// Takes a request that arrives at `at` and needs the share for `cycles`; returns when it starts.
     pub(crate) fn reserve(&mut self, at: f64, cycles: f64) -> f64 {
-        let start = at.max(self.due);
-        self.due = self.due.max(at - self.slack) + cycles;
+        let start = later(at, self.due);
+        self.due = later(self.due, at - self.slack) + cycles;
         self.busy += cycles;
         start
     }

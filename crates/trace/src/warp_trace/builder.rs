@@ -17,8 +17,10 @@ pub struct WarpTraceBuilder {
     shapes: Table<Shape>,
     patterns: Table<Pattern>,
     addresses: Vec<u64>,
-    /// What accesses of known shapes became, by slot.
+    /// What accesses of known shapes became, by slot, of this trace or one before.
     known: Vec<Known>,
+    /// How many traces were made before.
+    n_before: u32,
     /// By shape of the trace that is copied: its number here, in which slots further on.
     copied: Vec<(u32, u16)>,
 }
@@ -29,7 +31,6 @@ pub(super) struct Ends {
     steps: Vec<u32>,
     kinds: Table<StepKind>,
     shapes_of: Vec<u32>,
-    bases: Vec<u64>,
 }
 
 /// What an access became whose addresses have a [shape](Addresses::shape): another one of that shape differs only in
@@ -38,7 +39,11 @@ pub(super) struct Ends {
 struct Known {
     /// 0 where there is none.
     of: u64,
+    /// Of the trace for which it was looked up last.
     number: u32,
+    trace: u32,
+    /// Bytes from lane to lane, where that is the rule: then what it became says the same in every trace.
+    stride: Option<i64>,
     /// Where it begins less the address of the lowest lane.
     ahead: u64,
 }
@@ -150,19 +155,31 @@ impl WarpTraceBuilder {
         addresses: Addresses<'_>,
     ) {
         let lowest = mask.lowest().map_or(0, |lane| addresses.of(lane));
-        let is_known = |known: &&Known| known.of != 0 && known.of == addresses.shape();
-        if let Some(known) = self.known.get(usize::from(slot)).filter(is_known) {
-            self.accesses.push((narrow(step), known.number, lowest.wrapping_add(known.ahead)));
-            return;
+        let of = addresses.shape();
+        let is_known = |known: &&mut Known| known.of != 0 && known.of == of;
+        let shape = |rule| Shape { slot, element_bytes, elements, space, kind, mask, rule };
+        if let Some(known) = self.known.get_mut(usize::from(slot)).filter(is_known) {
+            if known.trace != self.n_before
+                && let Some(stride) = known.stride
+            {
+                known.number = self.shapes.number(shape(Rule::Stride(stride)), slot);
+                known.trace = self.n_before;
+            }
+            if known.trace == self.n_before {
+                self.accesses.push((narrow(step), known.number, lowest.wrapping_add(known.ahead)));
+                return;
+            }
         }
         let (rule, base) = addresses.listed(|addresses| self.rule(slot, mask, addresses));
-        let number = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
+        let number = self.shapes.number(shape(rule), slot);
         self.accesses.push((narrow(step), number, base));
-        if rule != Rule::Listed && addresses.shape() != 0 && slot < MOST_KNOWN {
+        if rule != Rule::Listed && of != 0 && slot < MOST_KNOWN {
             if self.known.len() <= slot.into() {
                 self.known.resize(usize::from(slot) + 1, Known::default());
             }
-            self.known[usize::from(slot)] = Known { of: addresses.shape(), number, ahead: base.wrapping_sub(lowest) };
+            let stride = if let Rule::Stride(stride) = rule { Some(stride) } else { None };
+            let ahead = base.wrapping_sub(lowest);
+            self.known[usize::from(slot)] = Known { of, number, trace: self.n_before, stride, ahead };
         }
     }
 
@@ -238,45 +255,66 @@ impl WarpTraceBuilder {
         self.shapes.clear();
         self.patterns.clear();
         self.addresses.clear();
-        self.known.clear();
         self.copied.clear();
+        self.n_before += 1;
+        if self.n_before == u32::MAX {
+            (self.n_before, self.known) = (0, Vec::new());
+        }
     }
 
     /// The trace, with the accesses in the order of the steps.
     pub fn finish(mut self) -> WarpTrace {
         let mut ends = Ends::default();
-        self.end(&mut ends);
-        let Ends { steps, kinds, shapes_of, bases } = ends;
+        self.ordered().end(&mut ends);
+        let Ends { steps, kinds, shapes_of } = ends;
         WarpTrace {
             steps: steps.into(),
             kinds: kinds.values.into(),
             shapes_of: shapes_of.into(),
-            bases: bases.into(),
+            bases: self.bases().map(|(_, base)| base).collect(),
             shapes: self.shapes.values.into(),
             patterns: self.patterns.values.into(),
             addresses: self.addresses.into(),
         }
     }
 
-    /// The lists of the trace as it is up to now.
-    pub(super) fn parts<'a>(&'a mut self, ends: &'a mut Ends) -> Parts<'a> {
-        self.end(ends);
+    /// With the accesses in the order of the steps.
+    pub(super) fn ordered(&mut self) -> &Self {
+        if !self.accesses.is_sorted_by_key(|&(step, ..)| step) {
+            self.accesses.sort_by_key(|&(step, ..)| step);
+        }
+        self
+    }
+
+    /// Whether only the places that its accesses go to may differ from those of another one; of both they are in order.
+    pub(super) fn does_as(&self, other: &Self) -> bool {
+        let do_same = |(one, other): (&(u32, u32, u64), &(u32, u32, u64))| (one.0, one.1) == (other.0, other.1);
+        self.steps == other.steps
+            && self.accesses.len() == other.accesses.len()
+            && self.accesses.iter().zip(&other.accesses).all(do_same)
+            && self.shapes.values == other.shapes.values
+            && self.patterns.values == other.patterns.values
+    }
+
+    /// The lists of the trace as it was when it [ended](Self::end).
+    pub(super) fn parts<'a>(&'a self, ends: &'a Ends) -> Parts<'a> {
         Parts {
             steps: &ends.steps,
             kinds: &ends.kinds.values,
             shapes_of: &ends.shapes_of,
-            bases: &ends.bases,
             shapes: &self.shapes.values,
             patterns: &self.patterns.values,
             addresses: &self.addresses,
         }
     }
 
-    /// Brings the accesses into the order of the steps.
-    fn end(&mut self, ends: &mut Ends) {
-        if !self.accesses.is_sorted_by_key(|&(step, ..)| step) {
-            self.accesses.sort_by_key(|&(step, ..)| step);
-        }
+    /// The shape of each access and where it begins.
+    pub(super) fn bases(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.accesses.iter().map(|&(_, shape, base)| (shape, base))
+    }
+
+    /// What is only known when it ends; its accesses are in order.
+    pub(super) fn end(&self, ends: &mut Ends) {
         ends.kinds.clear();
         ends.steps.clear();
         let mut next = 0;
@@ -290,8 +328,6 @@ impl WarpTraceBuilder {
         }
         ends.shapes_of.clear();
         ends.shapes_of.extend(self.accesses.iter().map(|&(_, shape, _)| shape));
-        ends.bases.clear();
-        ends.bases.extend(self.accesses.iter().map(|&(.., base)| base));
     }
 }
 

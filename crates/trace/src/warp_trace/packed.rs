@@ -19,8 +19,17 @@ impl CtaTrace {
     pub fn pack(&self, columns: &mut Columns, to: &mut Writer) {
         to.uint(self.id.0.into());
         to.count(self.warps.len());
-        let mut packed = Bases::default();
-        self.warps.iter().for_each(|warp| warp.parts().pack(&mut packed, columns, to));
+        let mut packer = WarpPacker::default();
+        let mut before: Option<Parts<'_>> = None;
+        for warp in self.warps.iter() {
+            let parts = warp.parts();
+            if !before.is_some_and(|before| parts.does_as(&before)) {
+                packer.does(&parts, columns);
+            }
+            let bases = warp.shapes_of.iter().zip(&warp.bases);
+            packer.pack(bases.map(|(&shape, &base)| (shape, base)), parts.addresses, columns, to);
+            before = Some(parts);
+        }
     }
 
     /// Reads it.
@@ -30,42 +39,101 @@ impl CtaTrace {
     }
 }
 
-/// Where accesses begin, as it is written: kept from warp to warp for its memory.
+impl Parts<'_> {
+    /// Whether only the places that its accesses go to may differ from those of another one.
+    fn does_as(&self, other: &Self) -> bool {
+        self.steps == other.steps
+            && self.kinds == other.kinds
+            && self.shapes_of == other.shapes_of
+            && self.shapes == other.shapes
+            && self.patterns == other.patterns
+    }
+}
+
+/// Writes the warps of a CTA, one after the other. Most do what the one before did, which need not be written to be seen.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bases {
-    /// By shape, of the last access.
+pub(super) struct WarpPacker {
+    /// The numbers of the lists that say what warps do.
+    does: [u32; 5],
+    n_shapes: usize,
+    /// Where the accesses of the last warp with each shape begin, and how far the later ones are from the ones before them.
     last: Vec<Option<u64>>,
     starts: Vec<u64>,
     distances: Vec<i64>,
+    addresses_number: u32,
+    distances_number: u32,
+    /// The last two are not those of a warp that did the same.
+    is_new: bool,
 }
 
-impl Parts<'_> {
-    pub(super) fn pack(&self, packed: &mut Bases, columns: &mut Columns, to: &mut Writer) {
-        columns.add(self.kinds, pack_kind, to);
-        columns.add(self.steps, |step, to| to.uint((*step).into()), to);
-        columns.add(self.shapes, pack_shape, to);
-        columns.add(self.shapes_of, |shape, to| to.uint((*shape).into()), to);
-        columns.add(self.patterns, |pattern, to| pattern.iter().for_each(|&at| to.int(at.into())), to);
-        let mut before = 0;
-        let difference = |&address: &u64, to: &mut Writer| {
-            to.int(address.wrapping_sub(before).cast_signed());
-            before = address;
-        };
-        columns.add(self.addresses, difference, to);
-        let Bases { last, starts, distances } = packed;
-        last.clear();
-        last.resize(self.shapes.len(), None);
-        starts.clear();
-        distances.clear();
-        for (&shape, &base) in self.shapes_of.iter().zip(self.bases) {
-            match last[shape as usize].replace(base) {
-                None => starts.push(base),
-                Some(before) => distances.push(base.wrapping_sub(before).cast_signed()),
-            }
+impl WarpPacker {
+    /// The next warps do this, until they do something else.
+    pub(super) fn does(&mut self, warp: &Parts<'_>, columns: &mut Columns) {
+        let plain = |number: &u32, to: &mut Writer| to.uint((*number).into());
+        self.does = [
+            columns.number(warp.kinds, pack_kind),
+            columns.number(warp.steps, plain),
+            columns.number(warp.shapes, pack_shape),
+            columns.number(warp.shapes_of, plain),
+            columns.number(warp.patterns, pack_pattern),
+        ];
+        self.n_shapes = warp.shapes.len();
+        self.is_new = true;
+    }
+
+    /// Writes a warp whose accesses have these shapes and begin there.
+    pub(super) fn pack(
+        &mut self,
+        bases: impl Iterator<Item = (u32, u64)>,
+        addresses: &[u64],
+        columns: &mut Columns,
+        to: &mut Writer,
+    ) {
+        let is_new = self.set(bases) | std::mem::take(&mut self.is_new);
+        if is_new || !addresses.is_empty() {
+            let mut before = 0;
+            let difference = |&address: &u64, to: &mut Writer| {
+                to.int(address.wrapping_sub(before).cast_signed());
+                before = address;
+            };
+            self.addresses_number = columns.number(addresses, difference);
         }
-        columns.add(distances, |&distance, to| to.int(distance), to);
-        to.count(starts.len());
-        starts.iter().for_each(|&start| to.uint(start));
+        if is_new {
+            self.distances_number = columns.number(&self.distances, |&distance, to| to.int(distance));
+        }
+        let [kinds, steps, shapes, shapes_of, patterns] = self.does;
+        let numbers = [kinds, steps, shapes, shapes_of, patterns, self.addresses_number, self.distances_number];
+        numbers.into_iter().for_each(|number| to.uint(number.into()));
+        to.count(self.starts.len());
+        self.starts.iter().for_each(|&start| to.uint(start));
+    }
+
+    /// Takes the bases of a warp; true when their distances are not those of the warp before.
+    fn set(&mut self, bases: impl Iterator<Item = (u32, u64)>) -> bool {
+        let Self { last, starts, distances, .. } = self;
+        last.clear();
+        last.resize(self.n_shapes, None);
+        starts.clear();
+        let (mut n, mut is_new) = (0, false);
+        for (shape, base) in bases {
+            let Some(before) = last[shape as usize].replace(base) else {
+                starts.push(base);
+                continue;
+            };
+            let distance = base.wrapping_sub(before).cast_signed();
+            match distances.get_mut(n) {
+                Some(same) if *same == distance => {}
+                Some(other) => (*other, is_new) = (distance, true),
+                None => {
+                    distances.push(distance);
+                    is_new = true;
+                }
+            }
+            n += 1;
+        }
+        is_new |= n < distances.len();
+        distances.truncate(n);
+        is_new
     }
 }
 
@@ -171,6 +239,10 @@ fn unpack_shape(from: &mut Reader<'_>) -> Result<Shape, Corrupt> {
         return Err(OTHER);
     }
     Ok(Shape { slot, element_bytes, elements, space, kind, mask, rule })
+}
+
+fn pack_pattern(pattern: &Pattern, to: &mut Writer) {
+    pattern.iter().for_each(|&at| to.int(at.into()));
 }
 
 fn unpack_pattern(from: &mut Reader<'_>) -> Result<Pattern, Corrupt> {
