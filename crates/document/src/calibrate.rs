@@ -52,7 +52,7 @@ pub struct FittedParameter {
     pub residual: Number,
     /// Percent by which the times change for a percent of the value.
     pub elasticity: Number,
-    /// The first value that gives the very same times, where several do.
+    /// The first value that gives the same times, where several do.
     #[serde(default)]
     pub same_low: Option<Number>,
     /// The last one.

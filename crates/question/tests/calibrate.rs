@@ -78,6 +78,28 @@ fn a_value_is_found_beside_many_that_give_the_same_times() {
     assert!((of.value / wanted - 1.0).abs() < 0.01, "{} instead of {wanted}", of.value);
 }
 
+/// Warps wait for the memory of the GTX 280 in whole cycles, so that its bandwidth is told up to a step of 8 %.
+#[test]
+fn values_between_two_steps_of_the_times_are_told_as_a_range() {
+    let machine = machines::one("gtx280").expect("a built-in GPU");
+    let hardware = virtual_gpu::perturbed(&machine, 1).expect("values that a machine can have");
+    let (execution, progress) = (execution(), Progress::default());
+    let is_bandwidth = |part: Part| is_physical(part) && part.keys() == [Key::DramPeakBandwidth];
+    let timed = virtual_gpu::measured(is_bandwidth, &machine, &hardware, 0.0, 1, &execution, &progress).expect("times");
+    // Some of them are enough.
+    let timed: Vec<Timed> = timed.into_iter().step_by(4).collect();
+    let mut rest = hardware.clone();
+    let before = 1.2 * hardware.canonical(Key::DramPeakBandwidth).expect("it was changed");
+    rest.suppose(Key::DramPeakBandwidth, before, "far above").expect("it is possible");
+    let found = calibrate::calibrate(&rest, &timed, &execution, &progress).expect("a calibration");
+    let [of] = found.fitted.as_slice() else { panic!("{found:?}") };
+    let wanted = hardware.canonical(Key::DramPeakBandwidth).expect("it was changed");
+    let (first, last) = of.same.expect("several values");
+    assert!(of.off(wanted) == 0.0 && (first..=last).contains(&of.value), "{wanted}: {of:?}");
+    assert!((1.06..1.09).contains(&(last / first)), "{of:?}");
+    assert!(of.interval.0 <= first && last <= of.interval.1, "{of:?}");
+}
+
 #[test]
 #[ignore = "minutes: four GPUs, with and without noise"]
 fn values_of_all_generations_are_found_again_with_noise_too() {

@@ -29,6 +29,11 @@ const FLAT: f64 = 1e-9;
 
 /// Percent by which times change for a percent of the value, below which they do not tell it.
 const LEAST_ELASTICITY: f64 = 0.25;
+/// The same, below which times stay what they are.
+const SAME_ELASTICITY: f64 = 0.025;
+/// Logarithms of the nearest value at which it is looked whether times stay what they are, of the farthest, and of how well
+/// the ends of those values are known.
+const STAYS: (f64, f64, f64) = (0.005, 0.32, 0.001);
 /// Whole cycles that are looked at for the same times, to either side.
 const WIDEST: f64 = 16.0;
 /// A value is told if times are off by more than their scatter explains where it is this many times as large, or as small.
@@ -48,7 +53,7 @@ pub struct Fitted {
     /// Within which the value lies in 95 of 100 cases, by the scatter of the points about the fit, if each has noise of its
     /// own.
     pub interval: (f64, f64),
-    /// First and last value that give the very same times, where several do: schedulers choose in steps of their own.
+    /// First and last value that give the same times, where several do: warps go on in whole cycles.
     pub same: Option<(f64, f64)>,
     /// Points that it was fitted to.
     pub n_points: usize,
@@ -198,6 +203,12 @@ impl Trial<'_> {
         let difference =
             |(observed, us): (&Observed, &f64)| Some((observed.predicted(&machine, ModelId::Teg).ok()? / us).ln());
         pairs.map(stop::carried_each(difference)).collect()
+    }
+
+    /// The mean of the same.
+    fn mean_difference(&self, factor: f64) -> Option<f64> {
+        let differences = self.differences(factor)?;
+        Some(differences.iter().sum::<f64>() / differences.len() as f64)
     }
 
     fn cost_of(&self, factor: f64) -> f64 {
@@ -403,7 +414,7 @@ fn possible(trial: &Trial<'_>, reach: f64) -> (f64, f64) {
 /// the last. The value itself where parts of a cycle mean something, or where it is better.
 fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
     let alone = (factor, (factor, factor));
-    let Some(quantum) = Quantum::of(trial.machine, trial.key) else { return alone };
+    let Some(quantum) = Quantum::of(trial.machine, trial.key) else { return stair(trial, factor) };
     let factor_of = |number: f64| quantum.value(number) / trial.before;
     let cost = |number: f64| trial.cost_of(factor_of(number));
     let nearest = quantum.number(trial.before * factor).round();
@@ -427,6 +438,31 @@ fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
     (factor_of(nearest), (low.min(high), low.max(high)))
 }
 
+/// The value among those beside it that hardly change the times, where these come in steps, as warps wait in whole cycles:
+/// the one that the machine has, or else the nearest to it; with the factors of the first and the last.
+fn stair(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
+    let Some(here) = trial.mean_difference(factor) else { return (factor, (factor, factor)) };
+    let stays = |by: f64| {
+        let there = trial.mean_difference(factor * by.exp());
+        there.is_some_and(|there| (there - here).abs() < SAME_ELASTICITY * by.abs())
+    };
+    let (nearest, farthest, precision) = STAYS;
+    let end = |direction: f64| {
+        let (mut inside, mut outside) = (0.0, nearest);
+        while outside <= farthest && stays(direction * outside) {
+            (inside, outside) = (outside, 2.0 * outside);
+        }
+        while inside > 0.0 && outside - inside > precision {
+            let middle = f64::midpoint(inside, outside);
+            if stays(direction * middle) { inside = middle } else { outside = middle }
+        }
+        factor * (direction * inside).exp()
+    };
+    let (least, most) = (end(-1.0), end(1.0));
+    let kept = if least < most { 1.0_f64.clamp(least, most) } else { factor };
+    (kept, (least, most))
+}
+
 /// Percent by which times change for a percent of the value, on average over the points. Where values on one side give the
 /// same times, it stands at the edge of those that do, and is not told: there it is 0.
 fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
@@ -442,10 +478,7 @@ fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
         }
         None => (factor * (-NUDGE).exp(), factor * NUDGE.exp()),
     };
-    let mean = |factor: f64| -> Option<f64> {
-        let differences = trial.differences(factor)?;
-        Some(differences.iter().sum::<f64>() / differences.len() as f64)
-    };
+    let mean = |factor: f64| trial.mean_difference(factor);
     let (Some(of_less), Some(of_more)) = (mean(less), mean(more)) else { return 0.0 };
     let is_at_edge = || mean(factor).is_some_and(|here| (of_less - here).abs().min((of_more - here).abs()) < FLAT);
     // Steps of whole cycles may give the same times as the next.

@@ -100,8 +100,7 @@ fn same_times(calibration: &Calibration) -> Option<Section> {
         let number = |value| Cell::Number(value, unit(of.key));
         table.push(vec![Cell::text(of.key.name()), number(low), number(high)]);
     }
-    let section =
-        || Section::new("same-times", "Values that give the very same times").with(Block::Table(table.clone()));
+    let section = || Section::new("same-times", "Values that give the same times").with(Block::Table(table.clone()));
     (!table.rows.is_empty()).then(section)
 }
 

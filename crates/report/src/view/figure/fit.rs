@@ -12,7 +12,9 @@ pub fn fit(gpu: &str, part: Part, rows: &[Row]) -> Figure {
         let chosen = rows.iter().enumerate().filter(|(_, row)| row.is_held_out == is_held_out);
         chosen.map(|(at, row)| Point::new(number(at), of(row))).collect()
     };
-    let fitted = rows.iter().enumerate().map(|(at, row)| (number(at), row.predicted_us)).collect();
+    // As wide as the launch, so that one alone shows, and that nothing is said of what lies between two.
+    let ends = |(at, row): (usize, &Row)| [-0.5, 0.5].map(|side| (number(at) + side, row.predicted_us));
+    let fitted = rows.iter().enumerate().flat_map(ends).collect();
     let mut times = Panel::new(launches(), Axis::new("time", "µs").scaled(Scale::Log10))
         .titled("Times")
         .series(Series::line("the fit", fitted));
