@@ -86,11 +86,11 @@ impl Row {
 }
 
 impl Fitted {
-    /// How far the value is from another one, as a part of that; nothing where both give the same times.
+    /// How far the value is from another one, as a part of that: the nearest of those that give the same times.
     pub fn off(&self, wanted: f64) -> f64 {
         let (first, last) = self.same.unwrap_or((self.value, self.value));
-        let is_one_of_them = (first * (1.0 - SAME)..=last * (1.0 + SAME)).contains(&wanted);
-        if is_one_of_them { 0.0 } else { self.value / wanted - 1.0 }
+        let nearest = wanted.clamp(first, last);
+        if (nearest / wanted - 1.0).abs() <= SAME { 0.0 } else { nearest / wanted - 1.0 }
     }
 
     /// What turns a value in canonical units into one as shown here.
