@@ -11,7 +11,7 @@ use std::path::Path;
 use warplens_machine::{Reader, Strictness};
 use warplens_model::{ModelId, Options};
 use warplens_question::calibrate::virtual_gpu::{self, Chance};
-use warplens_question::calibrate::{self, Calibration, Part, Timed, Wanted};
+use warplens_question::calibrate::{self, Calibration, Fitted, Part, Timed, Wanted};
 use warplens_session::machines::{self, Basis, Key, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::profile::Counting;
@@ -59,41 +59,38 @@ fn values_are_found_again() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What is found of one parameter of a virtual GPU all of whose others are known, by every so manieth of its launches, and
+/// the value that it has there. `before` says from which value on it is looked for: of the machine file's and that one.
+fn alone((gpu, seed): (&str, u64), key: Key, every: usize, before: fn(f64, f64) -> f64) -> (Fitted, f64) {
+    let machine = machines::one(gpu).expect("a built-in GPU");
+    let hardware = virtual_gpu::perturbed(&machine, seed).expect("values that a machine can have");
+    let (execution, progress) = (execution(), Progress::default());
+    let is_it = |part: Part| is_physical(part) && part.keys() == [key];
+    let timed = virtual_gpu::measured(is_it, &machine, &hardware, 0.0, 1, &execution, &progress).expect("times");
+    let timed: Vec<Timed> = timed.into_iter().step_by(every).collect();
+    let wanted = hardware.canonical(key).expect("it was changed");
+    let mut rest = hardware.clone();
+    let before = before(machine.canonical(key).expect("stated"), wanted);
+    rest.suppose(key, before, "before").expect("it is possible");
+    let mut found = calibrate::calibrate(&rest, &timed, &execution, &progress).expect("a calibration");
+    assert_eq!(found.fitted.len(), 1, "{found:?}");
+    let of = found.fitted.remove(0);
+    let wanted = wanted * of.cycles_per_unit();
+    (of, wanted)
+}
+
 /// With this seed the memory of the A100 is hardly further than the far part of its L2 cache, so that most values of its
 /// latency give the same times.
 #[test]
 fn a_value_is_found_beside_many_that_give_the_same_times() {
-    let machine = machines::one("a100-80").expect("a built-in GPU");
-    let hardware = virtual_gpu::perturbed(&machine, 3).expect("values that a machine can have");
-    let (execution, progress) = (execution(), Progress::default());
-    let is_latency = |part: Part| is_physical(part) && part.keys() == [Key::DramLatency];
-    let timed = virtual_gpu::measured(is_latency, &machine, &hardware, 0.0, 1, &execution, &progress);
-    // What the launches need beside it is known here.
-    let mut rest = hardware.clone();
-    let before = machine.canonical(Key::DramLatency).expect("stated");
-    rest.suppose(Key::DramLatency, before, "the machine file").expect("it is possible");
-    let found = calibrate::calibrate(&rest, &timed.expect("times"), &execution, &progress).expect("a calibration");
-    let [of] = found.fitted.as_slice() else { panic!("{found:?}") };
-    let wanted = hardware.canonical(Key::DramLatency).expect("it was changed") * of.cycles_per_unit();
+    let (of, wanted) = alone(("a100-80", 3), Key::DramLatency, 1, |stated, _| stated);
     assert!((of.value / wanted - 1.0).abs() < 0.01, "{} instead of {wanted}", of.value);
 }
 
 /// Warps wait for the memory of the GTX 280 in whole cycles, so that its bandwidth is told up to a step of 8 %.
 #[test]
 fn values_between_two_steps_of_the_times_are_told_as_a_range() {
-    let machine = machines::one("gtx280").expect("a built-in GPU");
-    let hardware = virtual_gpu::perturbed(&machine, 1).expect("values that a machine can have");
-    let (execution, progress) = (execution(), Progress::default());
-    let is_bandwidth = |part: Part| is_physical(part) && part.keys() == [Key::DramPeakBandwidth];
-    let timed = virtual_gpu::measured(is_bandwidth, &machine, &hardware, 0.0, 1, &execution, &progress).expect("times");
-    // Some of them are enough.
-    let timed: Vec<Timed> = timed.into_iter().step_by(4).collect();
-    let mut rest = hardware.clone();
-    let before = 1.2 * hardware.canonical(Key::DramPeakBandwidth).expect("it was changed");
-    rest.suppose(Key::DramPeakBandwidth, before, "far above").expect("it is possible");
-    let found = calibrate::calibrate(&rest, &timed, &execution, &progress).expect("a calibration");
-    let [of] = found.fitted.as_slice() else { panic!("{found:?}") };
-    let wanted = hardware.canonical(Key::DramPeakBandwidth).expect("it was changed");
+    let (of, wanted) = alone(("gtx280", 1), Key::DramPeakBandwidth, 4, |_, wanted| 1.2 * wanted);
     let (first, last) = of.same.expect("several values");
     assert!(of.off(wanted) == 0.0 && (first..=last).contains(&of.value), "{wanted}: {of:?}");
     assert!((1.06..1.09).contains(&(last / first)), "{of:?}");

@@ -89,8 +89,8 @@ impl Fitted {
     /// How far the value is from another one, as a part of that: the nearest of those that give the same times.
     pub fn off(&self, wanted: f64) -> f64 {
         let (first, last) = self.same.unwrap_or((self.value, self.value));
-        let nearest = wanted.clamp(first, last);
-        if (nearest / wanted - 1.0).abs() <= SAME { 0.0 } else { nearest / wanted - 1.0 }
+        let off = wanted.clamp(first, last) / wanted - 1.0;
+        if off.abs() <= SAME { 0.0 } else { off }
     }
 
     /// What turns a value in canonical units into one as shown here.
@@ -411,7 +411,7 @@ fn possible(trial: &Trial<'_>, reach: f64) -> (f64, f64) {
 
 /// The whole number of cycles with the least cost, beside the value: where several give the same times, because schedulers
 /// choose in steps of their own, the one that the machine has, or else the nearest to it; with the factors of the first and
-/// the last. The value itself where parts of a cycle mean something, or where it is better.
+/// the last. Where parts of a cycle mean something, that of its [`stair`]; the value itself where it is better.
 fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
     let alone = (factor, (factor, factor));
     let Some(quantum) = Quantum::of(trial.machine, trial.key) else { return stair(trial, factor) };

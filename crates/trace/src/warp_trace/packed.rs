@@ -20,15 +20,10 @@ impl CtaTrace {
         to.uint(self.id.0.into());
         to.count(self.warps.len());
         let mut packer = WarpPacker::default();
-        let mut before: Option<Parts<'_>> = None;
         for warp in self.warps.iter() {
-            let parts = warp.parts();
-            if !before.is_some_and(|before| parts.does_as(&before)) {
-                packer.does(&parts, columns);
-            }
+            packer.does(&warp.parts(), columns);
             let bases = warp.shapes_of.iter().zip(&warp.bases);
-            packer.pack(bases.map(|(&shape, &base)| (shape, base)), parts.addresses, columns, to);
-            before = Some(parts);
+            packer.pack(bases.map(|(&shape, &base)| (shape, base)), &warp.addresses, columns, to);
         }
     }
 
@@ -36,17 +31,6 @@ impl CtaTrace {
     pub fn unpack(lists: &Lists<'_>, from: &mut Reader<'_>) -> Result<Self, Corrupt> {
         let id = CtaId(from.narrow()?);
         Ok(Self { id, warps: from.list(|from| WarpTrace::unpack(lists, from))?.into() })
-    }
-}
-
-impl Parts<'_> {
-    /// Whether only the places that its accesses go to may differ from those of another one.
-    fn does_as(&self, other: &Self) -> bool {
-        self.steps == other.steps
-            && self.kinds == other.kinds
-            && self.shapes_of == other.shapes_of
-            && self.shapes == other.shapes
-            && self.patterns == other.patterns
     }
 }
 
