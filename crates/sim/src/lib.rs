@@ -13,6 +13,7 @@ pub mod launch;
 mod memory;
 mod outcome;
 mod pipeline;
+mod prepared;
 mod sampling;
 mod stage;
 mod stall;

@@ -445,6 +445,9 @@ impl<'a> Memory<'a> {
         let (Some(l1), Some(config)) = (self.l1.as_mut().filter(|_| is_cached), &self.config.l1) else {
             return Done { at: self.beyond_l1(at, line, wanted), long: true };
         };
+        if let Some(l2) = &self.l2 {
+            l2.announce(line);
+        }
         let hit = at + f64::from(config.latency);
         let found = l1.look_up(line, wanted, hit);
         let missing = if self.without.contains(Effect::CacheMisses) { 0 } else { wanted & !found.present };

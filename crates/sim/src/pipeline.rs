@@ -12,6 +12,7 @@ use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
+use crate::prepared::Prepared;
 use crate::sampling::{Due, MissingWarps, Moment, Point, Sampling};
 use crate::stage::passing::Progress;
 use crate::unit::UnitKind;
@@ -20,7 +21,7 @@ use crate::unit::lsu::Lsu;
 use crate::unit::phases::Phases;
 use crate::unit::port::{Port, whole};
 use crate::unit::register_file::RegisterFile;
-use crate::unit::scheduler::{Scheduler, UnitFree};
+use crate::unit::scheduler::{NEVER, Scheduler, UnitFree};
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
@@ -34,9 +35,10 @@ pub(crate) struct Sm<'a> {
     pub(crate) config: &'a SmConfig,
     pub(crate) job: Job<'a>,
     pub(crate) options: Options,
+    /// By instruction.
+    pub(crate) prepared: Box<[Prepared]>,
     pub(crate) schedulers: Vec<Scheduler>,
-    /// What each scheduler would issue next; none where that has to be found out.
-    pub(crate) choices: Vec<Option<Choice>>,
+    pub(crate) choices: Choices,
     pub(crate) warps: Vec<Warp>,
     pub(crate) scoreboard: Scoreboard,
     /// By scheduler and pipe.
@@ -103,6 +105,56 @@ pub(crate) struct InTurn {
 pub(crate) struct Choice {
     pub(crate) cycle: u64,
     pub(crate) position: usize,
+}
+
+/// What each scheduler would issue next, as far as it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// By scheduler; in cycle [`NEVER`] where it has nothing to issue.
+    of: Vec<Choice>,
+    is_known: Vec<bool>,
+    /// Those whose choice is not known, each once.
+    unknown: Vec<usize>,
+}
+
+impl Choices {
+    fn new(n_schedulers: usize) -> Self {
+        let nothing = Choice { cycle: NEVER, position: 0 };
+        Self {
+            of: vec![nothing; n_schedulers],
+            is_known: vec![false; n_schedulers],
+            unknown: (0..n_schedulers).collect(),
+        }
+    }
+
+    /// The choice of a scheduler is not known any more.
+    pub(crate) fn forget(&mut self, scheduler: usize) {
+        if std::mem::take(&mut self.is_known[scheduler]) {
+            self.unknown.push(scheduler);
+        }
+    }
+
+    fn next_unknown(&mut self) -> Option<usize> {
+        self.unknown.pop()
+    }
+
+    fn know(&mut self, scheduler: usize, choice: Option<Choice>) {
+        self.is_known[scheduler] = true;
+        self.of[scheduler] = choice.unwrap_or(Choice { cycle: NEVER, position: 0 });
+    }
+
+    /// The scheduler that issues first, of several the first one.
+    fn first(&self) -> Option<(usize, Choice)> {
+        let mut first = 0;
+        let mut cycle = NEVER;
+        for (scheduler, choice) in self.of.iter().enumerate() {
+            // Without a branch for each scheduler: which one it is cannot be foreseen.
+            let is_first = choice.cycle < cycle;
+            first = if is_first { scheduler } else { first };
+            cycle = cycle.min(choice.cycle);
+        }
+        (cycle != NEVER).then(|| (first, self.of[first]))
+    }
 }
 
 /// A place for a CTA on the SM.
@@ -174,12 +226,14 @@ impl<'a> Sm<'a> {
             timeline: Vec::with_capacity(if options.timeline_warps > 0 { 4096 } else { 0 }),
             ..Outcome::default()
         };
+        let longest_interval = if options.without.contains(Effect::IssueOccupancy) { 1.0 } else { f64::INFINITY };
         let int_latency = u64::from(config.class(MachineClass::Int).latency);
         Self {
             config,
             job: *job,
             options,
-            choices: vec![None; n_schedulers],
+            prepared: job.code.insts.iter().map(|inst| Prepared::new(inst, config, longest_interval)).collect(),
+            choices: Choices::new(n_schedulers),
             schedulers,
             warps: vec![Warp::empty(); n_warps],
             scoreboard: Scoreboard::new(n_warps, job.code.n_registers),
@@ -283,18 +337,11 @@ impl<'a> Sm<'a> {
 
     /// The scheduler that issues first, and what.
     fn first_to_issue(&mut self) -> Option<(usize, Choice)> {
-        let mut first: Option<(usize, Choice)> = None;
-        for scheduler in 0..self.schedulers.len() {
-            if self.choices[scheduler].is_none() {
-                self.choices[scheduler] = self.choose(scheduler);
-            }
-            if let Some(choice) = self.choices[scheduler]
-                && first.is_none_or(|(_, other)| choice.cycle < other.cycle)
-            {
-                first = Some((scheduler, choice));
-            }
+        while let Some(scheduler) = self.choices.next_unknown() {
+            let choice = self.choose(scheduler);
+            self.choices.know(scheduler, choice);
         }
-        first
+        self.choices.first()
     }
 
     /// One choice of one scheduler: up to `issue_width` instructions of one warp.
@@ -318,7 +365,7 @@ impl<'a> Sm<'a> {
         }
         let scheduler_state = &mut self.schedulers[scheduler];
         scheduler_state.free_at = choice.cycle + blocked.ceil() as u64;
-        self.choices[scheduler] = None;
+        self.choices.forget(scheduler);
     }
 
     fn finish(mut self) -> Outcome {

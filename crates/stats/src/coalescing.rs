@@ -389,7 +389,7 @@ fn aligned_units(sorted: &Sorted, shift: u32, emit: &mut impl FnMut(Segment)) ->
     count == sorted.distinct_bytes().div_ceil(1 << shift)
 }
 
-/// Addresses of some lanes in ascending order; those of many rows may stand there several times.
+/// Addresses of some lanes in ascending order; those that several lanes have may stand there several times.
 struct Sorted {
     lane_bytes: u32,
     n: usize,
@@ -399,19 +399,20 @@ struct Sorted {
 impl Sorted {
     fn of(request: &Request<'_>, mask: ActiveMask) -> Self {
         let mut sorted = Self { lane_bytes: request.lane_bytes, n: 0, addresses: [0; WARP_SIZE] };
+        if mask == ActiveMask::FULL {
+            (sorted.n, sorted.addresses) = (WARP_SIZE, *request.addresses);
+        } else {
+            for lane in mask.lanes() {
+                sorted.addresses[sorted.n] = request.addresses[lane];
+                sorted.n += 1;
+            }
+        }
         // Mostly there are one or two rows of ascending addresses; the second begins at this index.
         let (mut second, mut n_rows) = (0, 1);
-        for lane in mask.lanes() {
-            let address = request.addresses[lane];
-            let last = sorted.addresses[sorted.n.saturating_sub(1)];
-            if sorted.n > 0 && address <= last {
-                if address == last {
-                    continue;
-                }
-                (second, n_rows) = (sorted.n, n_rows + 1);
-            }
-            sorted.addresses[sorted.n] = address;
-            sorted.n += 1;
+        for (index, pair) in sorted.addresses().windows(2).enumerate() {
+            let descends = pair[1] < pair[0];
+            second = if descends { index + 1 } else { second };
+            n_rows += u32::from(descends);
         }
         match n_rows {
             1 => sorted,

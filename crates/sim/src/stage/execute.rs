@@ -6,8 +6,9 @@ use warplens_trace::{AccessKind, ActiveMask, MachineClass, MachineInst, Step, To
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
-use crate::stage::issue::{LSU, goes_through_lsu};
+use crate::prepared::{LSU, Prepared, Way};
 use crate::unit::port::whole;
+use crate::unit::scheduler::UNITS;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, Question, State};
 use crate::{Effect, Stall};
@@ -26,44 +27,35 @@ impl<'a> Sm<'a> {
     /// for which it occupies what issued it.
     pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, (cycle, late): (u64, u64)) -> f64 {
         let code = self.job.code;
+        let prepared = self.prepared[inst as usize];
         let inst = &code.insts[inst as usize];
-        let timing = *self.config.class(inst.timed_as());
-        let mut interval = timing.interval * f64::from(inst.units());
-        if self.without(Effect::IssueOccupancy) {
-            interval = interval.min(1.0);
-        }
-        let mut same_warp = timing.same_warp;
-        let through_lsu = goes_through_lsu(inst.class);
+        let Prepared { interval, latency, .. } = prepared;
         let mut start = (cycle + late) as f64;
-        if self.config.occupies == IssueOccupies::Unit && !through_lsu {
-            let pipe = &mut self.pipes[scheduler][timing.pipe as usize];
+        if self.config.occupies == IssueOccupies::Unit && prepared.way != Way::Memory {
+            let pipe = &mut self.pipes[scheduler][usize::from(prepared.unit)];
             start = pipe.reserve(start, interval);
-            self.unit_free[scheduler][timing.pipe as usize] = whole(pipe.free_at());
+            self.unit_free[scheduler][usize::from(prepared.unit) % UNITS] = whole(pipe.free_at());
         }
-        let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
-        let latency = f64::from(timing.latency_of(inst));
+        let mut stall = prepared.waits;
         let mut done = start + latency.max(interval);
-        if through_lsu {
-            (done, stall) = self.memory_instruction(scheduler, slot, inst, cycle);
-            if on_chip(inst) {
-                same_warp = self.config.shared.same_warp;
+        match prepared.way {
+            Way::Memory => (done, stall) = self.memory_instruction(scheduler, slot, (inst, &prepared), cycle),
+            Way::SharedOperand => {
+                done = self.shared_operand(slot, inst, start).max(done);
+                stall = Stall::ShortScoreboard;
             }
-        } else if inst.touches_memory() {
-            done = self.shared_operand(slot, inst, start).max(done);
-            stall = Stall::ShortScoreboard;
-        } else {
-            if inst.class == MachineClass::TensorAsync {
-                // The next product of the same sums follows without a gap; whoever waits for the group has them later.
-                done = start + interval;
+            Way::Plain => {
+                if inst.class == MachineClass::TensorAsync {
+                    // The next product of the same sums follows without a gap; whoever waits for the group has them later.
+                    done = start + interval;
+                }
+                self.control(slot, inst, cycle, done + latency);
             }
-            self.control(slot, inst, cycle, done + latency);
         }
-        // What a copy writes to a register it knows when it is issued. What the assembler has spaced is there for whoever
-        // comes behind that space.
-        let is_spaced = inst.stall > 0 && !timing.variable && !through_lsu && !inst.touches_memory();
+        // What a copy writes to a register it knows when it is issued.
         let written = match inst.class {
-            MachineClass::AsyncCopy => start + f64::from(timing.latency),
-            _ if is_spaced => start,
+            MachineClass::AsyncCopy => start + latency,
+            _ if prepared.is_spaced => start,
             _ => done,
         };
         let result = Pending { at: whole(written), stall };
@@ -83,7 +75,7 @@ impl<'a> Sm<'a> {
         let warp = &mut self.warps[slot];
         // Registers are freed when nothing is on its way to them any more.
         warp.drained_at = warp.drained_at.max(done);
-        let free = cycle + late + u64::from(same_warp.max(1).max(u32::from(inst.stall)));
+        let free = cycle + late + prepared.same_warp;
         if free > warp.free.at {
             warp.free = Pending { at: free, stall: Stall::Wait };
         }
@@ -207,8 +199,14 @@ impl<'a> Sm<'a> {
     }
 
     /// A load, store, atomic or exchange; returns when its result can be used and what waiting for it is called.
-    fn memory_instruction(&mut self, scheduler: usize, slot: usize, inst: &MachineInst, cycle: u64) -> (f64, Stall) {
-        let writes_out = matches!(inst.class, MachineClass::Store | MachineClass::Reduction) && !on_chip(inst);
+    fn memory_instruction(
+        &mut self,
+        scheduler: usize,
+        slot: usize,
+        (inst, prepared): (&MachineInst, &Prepared),
+        cycle: u64,
+    ) -> (f64, Stall) {
+        let writes_out = matches!(inst.class, MachineClass::Store | MachineClass::Reduction) && !prepared.is_on_chip;
         let not_before = if writes_out { self.memory.accepts_store() } else { 0.0 };
         let at = match self.config.occupies {
             IssueOccupies::Scheduler => (cycle as f64).max(not_before),
@@ -220,7 +218,7 @@ impl<'a> Sm<'a> {
         };
         if inst.class == MachineClass::Shuffle {
             let start = self.memory.banks.reserve(at, 1.0);
-            return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
+            return (start + prepared.latency, Stall::ShortScoreboard);
         }
         if inst.class == MachineClass::Texture && !inst.touches_memory() {
             return (self.memory.query(at).at, Stall::LongScoreboard);
@@ -228,8 +226,8 @@ impl<'a> Sm<'a> {
         let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
         let cta = self.warps[slot].cta;
-        let accesses = || trace.accesses_at(&step, inst.turn, inst.slot);
-        let speaks = accesses().any(|access| trace.speaks(&access));
+        let accesses = trace.accesses_at(&step, inst.turn, inst.slot);
+        let speaks = accesses.clone().any(|access| trace.speaks(&access));
         if is_copy && speaks {
             let brought = self.bulk_copy(slot, inst, at);
             let done = self.speak(slot, inst, brought + f64::from(self.config.bulk_latency));
@@ -238,7 +236,7 @@ impl<'a> Sm<'a> {
         let mut done = at;
         let mut long = false;
         let mut fetched = None;
-        for access in accesses() {
+        for access in accesses {
             let source = fetched.as_ref().filter(|_| access.kind == AccessKind::Store);
             let access = &widened(inst, access);
             let arrival = Arrival { at, trace, access, slot, is_copy, source, cta, amount: inst.amount };
@@ -352,10 +350,4 @@ pub(crate) fn widened(inst: &MachineInst, access: WarpAccess) -> WarpAccess {
         }
         _ => access,
     }
-}
-
-/// True for accesses that never leave the SM.
-fn on_chip(inst: &MachineInst) -> bool {
-    matches!(inst.space, StateSpace::Shared | StateSpace::Const | StateSpace::Param)
-        || inst.class == MachineClass::Shuffle
 }

@@ -1,17 +1,14 @@
 //! Issue: which warp goes next, and what the others waited for.
 
-use warplens_machine::words::{IssueOccupies, IssueScoreboard};
-use warplens_trace::{MachineClass, MachineInst, RegisterNumber};
+use warplens_machine::words::IssueScoreboard;
+use warplens_trace::{MachineInst, RegisterNumber};
 
 use crate::pipeline::{Choice, Sm};
+use crate::prepared::Prepared;
 use crate::unit::scheduler::{NEVER, UNITS};
 use crate::unit::scoreboard::Pending;
 use crate::warp::State;
-use crate::{Effect, Event, Pipe, Stall};
-
-/// The way to the memory unit, among the units of a scheduler: the others are its pipes.
-pub(crate) const LSU: usize = Pipe::ALL.len();
-const _: () = assert!(LSU < UNITS, "there is a place for each unit");
+use crate::{Effect, Event, Stall};
 
 impl<'a> Sm<'a> {
     /// What the scheduler would issue next.
@@ -31,16 +28,11 @@ impl<'a> Sm<'a> {
             let warp = &mut self.warps[slot];
             warp.ready = ready;
             (at, age) = (ready.at, warp.age);
-            unit = self.unit(self.next_inst(slot));
+            unit = self.next_prepared(slot).unit;
         }
         let state = &mut self.schedulers[scheduler];
         (state.ready_at[position], state.unit[position], state.age[position]) = (at, unit, age);
-        self.choices[scheduler] = None;
-    }
-
-    /// The unit that takes an instruction: a pipe, or the way to the memory unit.
-    fn unit(&self, inst: &MachineInst) -> u8 {
-        if goes_through_lsu(inst.class) { LSU as u8 } else { self.config.class(inst.timed_as()).pipe as u8 }
+        self.choices.forget(scheduler);
     }
 
     fn next_inst(&self, slot: usize) -> &'a MachineInst {
@@ -48,9 +40,13 @@ impl<'a> Sm<'a> {
         &code.insts[self.warps[slot].inst() as usize]
     }
 
+    fn next_prepared(&self, slot: usize) -> &Prepared {
+        &self.prepared[self.warps[slot].inst() as usize]
+    }
+
     /// When the unit that the warp's next instruction needs takes it.
     fn unit_free(&self, scheduler: usize, slot: usize) -> u64 {
-        self.unit_free[scheduler][usize::from(self.unit(self.next_inst(slot)))]
+        self.unit_free[scheduler][usize::from(self.next_prepared(slot).unit) % UNITS]
     }
 
     /// When the operands of the warp's next instruction are there; what the warp itself waits for counts, too.
@@ -76,7 +72,8 @@ impl<'a> Sm<'a> {
         };
         // A result must not be overtaken by an earlier one of the same register.
         let written = self.scoreboard.all(slot, self.overwritten(inst));
-        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written };
+        let shortest = self.next_prepared(slot).shortest_latency;
+        let overwritten = Pending { at: written.at.saturating_sub(shortest), ..written };
         let guard = inst.guard.map_or(Pending::READY, |guard| {
             let pending = self.scoreboard.pending(slot, guard);
             let extra = if pending.at == 0 { 0 } else { self.guard_extra };
@@ -93,15 +90,6 @@ impl<'a> Sm<'a> {
     /// Registers that an instruction writes, of which earlier results must have come.
     fn overwritten(&self, inst: &MachineInst) -> &[RegisterNumber] {
         if inst.beside { &[] } else { self.job.code.registers(inst.writes) }
-    }
-
-    /// Fewest cycles after which an instruction writes its results.
-    fn shortest_latency(&self, inst: &MachineInst) -> u64 {
-        if inst.touches_memory() {
-            u64::from(self.config.shared.latency)
-        } else {
-            u64::from(self.config.class(inst.timed_as()).latency)
-        }
     }
 
     /// True when the warp can issue its next instruction in the same cycle as the one before.
@@ -134,28 +122,27 @@ impl<'a> Sm<'a> {
             return number;
         }
         let unit_free = self.unit_free(scheduler, slot);
-        let throttle = throttle(&self.job.code.insts[index], self.config.occupies);
+        let throttle = self.prepared[index].throttle;
         let warp = &self.warps[slot];
         let since = warp.last_issue.wrapping_add(1);
-        let mut parts = [(Stall::Selected, 1), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0)];
-        let mut at = since;
         let until = [
             (warp.free.at, warp.free.stall),
             (warp.ready.at, warp.ready.stall),
             (unit_free, throttle),
             (choice.cycle, Stall::NotSelected),
         ];
-        for (part, (time, stall)) in parts[1..].iter_mut().zip(until) {
+        let mut at = since;
+        let waits = until.map(|(time, stall)| {
             let time = time.min(choice.cycle);
-            if time > at {
-                *part = (stall, time - at);
-                at = time;
-            }
-        }
-        let outcome = &mut self.schedulers[scheduler].outcome;
-        for (stall, cycles) in parts.into_iter().filter(|&(_, cycles)| cycles > 0) {
-            outcome.stalls.add(stall, cycles);
-            self.outcome.stalls[index].add(stall, cycles);
+            let cycles = time.saturating_sub(at);
+            at = at.max(time);
+            (stall, cycles)
+        });
+        let (of_scheduler, of_inst) = (&mut self.schedulers[scheduler].outcome.stalls, &mut self.outcome.stalls[index]);
+        // Mostly some are none, and which ones no host can foresee: adding nothing is faster than asking.
+        for (stall, cycles) in waits.into_iter().chain([(Stall::Selected, 1)]) {
+            of_scheduler.add(stall, cycles);
+            of_inst.add(stall, cycles);
         }
         if self.options.timeline_warps > 0 {
             let issue = choice.cycle;
@@ -164,33 +151,12 @@ impl<'a> Sm<'a> {
                 warp,
                 inst: number,
                 waits_from: since,
-                waits: [parts[1], parts[2], parts[3], parts[4]],
+                waits: waits.map(|(stall, cycles)| if cycles > 0 { (stall, cycles) } else { (Stall::Wait, 0) }),
                 issue,
                 done: issue,
             });
         }
         self.warps[slot].last_issue = choice.cycle;
         number
-    }
-}
-
-/// True for instructions that take the way of the memory unit.
-pub(crate) fn goes_through_lsu(class: MachineClass) -> bool {
-    class.accesses_memory() || class == MachineClass::Shuffle
-}
-
-/// The name of waiting for the unit.
-fn throttle(inst: &MachineInst, occupies: IssueOccupies) -> Stall {
-    use warplens_isa::StateSpace;
-    if occupies == IssueOccupies::Scheduler {
-        return Stall::NotSelected;
-    }
-    match (goes_through_lsu(inst.class), inst.space) {
-        (false, _) => Stall::MathPipeThrottle,
-        (
-            true,
-            StateSpace::Global | StateSpace::Local | StateSpace::Generic | StateSpace::Surface | StateSpace::Texture,
-        ) if inst.class != MachineClass::Shuffle => Stall::LgThrottle,
-        (true, _) => Stall::MioThrottle,
     }
 }

@@ -14,6 +14,9 @@ use super::port::later;
 /// Lines of a set, of every cache: a choice of ours, as no document of the vendor's says it.
 const WAYS: usize = 16;
 
+/// The number of no line.
+const NO_LINE: u64 = u64::MAX;
+
 /// Sectors of a line.
 const SECTORS: u32 = sector::PER_LINE as u32;
 
@@ -22,8 +25,8 @@ pub(crate) type Sectors = u32;
 
 /// How many they are. (`u32::count_ones` takes long on targets without an instruction for it.)
 pub(crate) const fn n_sectors(sectors: Sectors) -> u32 {
-    const COUNTS: u64 = 0x4332_3221_3221_2110;
-    (COUNTS >> (4 * sectors)) as u32 & 7
+    const COUNTS: [u8; 1 << SECTORS] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+    COUNTS[sectors as usize % COUNTS.len()] as u32
 }
 
 /// Sets that a table of places is made for: those of 128 MiB.
@@ -49,40 +52,17 @@ pub(crate) struct Cache {
 struct Set {
     /// By way: a part of the number of the line.
     tags: Tags,
-    order: Order,
     /// By way: the sectors that are there or on their way.
-    present: BySector,
+    present: [u8; WAYS],
     /// By way: those that have to be written back.
-    dirty: BySector,
+    dirty: [u8; WAYS],
+    order: Order,
     /// When all that the set has held was there.
     last_filled_at: f64,
     /// By way: the number of the line.
     lines: [u64; WAYS],
     /// By way: when its last sector is there.
     filled_at: [f64; WAYS],
-}
-
-/// Sectors of each way of a set, four bits each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct BySector(u64);
-
-impl BySector {
-    const NONE: Self = Self(0);
-
-    const fn of(self, way: usize) -> Sectors {
-        (self.0 >> (SECTORS * way as u32)) as Sectors & ((1 << SECTORS) - 1)
-    }
-
-    const fn add(&mut self, way: usize, sectors: Sectors) {
-        self.0 |= (sectors as u64) << (SECTORS * way as u32);
-    }
-
-    /// Replaces those of a way; returns what they were.
-    const fn replace(&mut self, way: usize, sectors: Sectors) -> Sectors {
-        let before = self.of(way);
-        self.0 ^= ((before ^ sectors) as u64) << (SECTORS * way as u32);
-        before
-    }
 }
 
 /// The ways of a set, four bits each: in the lowest the one that was used last.
@@ -105,6 +85,12 @@ impl Order {
         Self(self.0 & !(newer << 4 | 15) | (self.0 & newer) << 4 | way as u64)
     }
 
+    /// The way that was not used for longest, of so many, becomes the one that was used last.
+    const fn turned(self, ways: u32) -> Self {
+        let all = u64::MAX >> (4 * (WAYS as u32 - ways));
+        Self(self.0 << 4 & all | self.oldest(ways) as u64)
+    }
+
     /// The way, of so many, that was not used for longest.
     const fn oldest(self, ways: u32) -> usize {
         (self.0 >> (4 * (ways - 1)) & 15) as usize
@@ -120,32 +106,26 @@ enum Places {
 }
 
 const NO_PLACE: u32 = u32::MAX;
+const NO_WAY: u8 = u8::MAX;
 
 impl Places {
     fn new(n_sets: u64) -> Self {
         if n_sets <= TABLE { Self::Table(vec![NO_PLACE; n_sets as usize]) } else { Self::Map(FxHashMap::default()) }
     }
 
-    fn of(&self, set: u64) -> Option<usize> {
-        let place = match self {
+    fn of(&self, set: u64) -> u32 {
+        match self {
             Self::Table(places) => places[set as usize],
             Self::Map(places) => places.get(&set).copied().unwrap_or(NO_PLACE),
-        };
-        (place != NO_PLACE).then_some(place as usize)
+        }
     }
 
-    fn insert(&mut self, set: u64, place: usize) {
-        let place = u32::try_from(place).expect("fewer than 2^32 lines are touched");
+    fn insert(&mut self, set: u64, place: u32) {
         match self {
             Self::Table(places) => places[set as usize] = place,
             Self::Map(places) => drop(places.insert(set, place)),
         }
     }
-}
-
-/// What of a line's number is compared first.
-const fn tag(line: u64) -> u8 {
-    (line ^ line >> 8 ^ line >> 16) as u8
 }
 
 /// Tags of the ways of a set.
@@ -155,13 +135,36 @@ struct Tags([u8; WAYS]);
 impl Tags {
     const NONE: Self = Self([0; WAYS]);
 
-    /// The ways that may have this tag, in the highest of eight bits each: all that have it, and seldom one above them that
-    /// has not. All are looked at at once, which is faster than stopping at the right one.
+    /// The ways that may have this tag, as bits of [`Candidates`]: all that have it, and seldom one that has not. All are looked
+    /// at at once, which is faster than stopping at the right one.
     #[inline(always)]
-    const fn ways(&self, tag: u8) -> u128 {
-        const ONES: u128 = u128::MAX / 0xff;
-        let differs = u128::from_le_bytes(self.0) ^ (ONES * tag as u128);
-        differs.wrapping_sub(ONES) & !differs & ONES << 7
+    const fn ways(&self, tag: u8) -> Candidates {
+        const ONES: u64 = u64::MAX / 0xff;
+        let all = u128::from_le_bytes(self.0);
+        let wanted = ONES * tag as u64;
+        let (low, high) = (all as u64 ^ wanted, (all >> 64) as u64 ^ wanted);
+        // The highest of eight bits where all eight are none.
+        let low = low.wrapping_sub(ONES) & !low & ONES << 7;
+        let high = high.wrapping_sub(ONES) & !high & ONES << 7;
+        Candidates(low >> 7 | high >> 6)
+    }
+}
+
+/// Ways of a set: of the lower and the upper half in turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Candidates(u64);
+
+impl Iterator for Candidates {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(bit / 8 % (WAYS / 2) + bit % 2 * (WAYS / 2))
     }
 }
 
@@ -172,17 +175,9 @@ pub(crate) struct Found {
     pub(crate) present: Sectors,
     /// When the last sector of the line is there, or the time before which nobody needs it if that is later.
     pub(crate) there_at: f64,
-    /// Where the line is, or its set; for [`Cache::fill`].
-    place: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Place {
-    /// The set and the way.
-    Way(usize, usize),
-    Set(usize),
-    /// A set that has held no line.
-    New(u64),
+    /// Where the set is, or [`NO_PLACE`], and the way of the line, or [`NO_WAY`]; for [`Cache::fill`].
+    place: u32,
+    way: u8,
 }
 
 impl Cache {
@@ -195,73 +190,85 @@ impl Cache {
         Self { n_sets, ways: ways as u32, places: Places::new(n_sets), sets: Vec::new(), dirty_before, due: 0.0 }
     }
 
-    /// The set of a line.
-    fn set(&self, line: u64) -> u64 {
+    /// The set of a line, and what of its number is compared first.
+    #[inline(always)]
+    fn set(&self, line: u64) -> (u64, u8) {
         let hash = (line ^ line >> 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(hash) * u128::from(self.n_sets)) >> 64) as u64
+        // The highest bits tell the set.
+        (((u128::from(hash) * u128::from(self.n_sets)) >> 64) as u64, hash as u8)
     }
 
     /// Makes a place for a set; returns where it is.
-    fn place(&mut self, set: u64) -> usize {
-        if let Some(place) = self.places.of(set) {
+    fn place(&mut self, set: u64) -> u32 {
+        let place = self.places.of(set);
+        if place != NO_PLACE {
             return place;
         }
-        let place = self.sets.len();
+        let place = u32::try_from(self.sets.len()).ok().filter(|&place| place != NO_PLACE);
+        let place = place.expect("fewer than 2^32 lines are touched");
         self.sets.push(Set {
             tags: Tags::NONE,
+            present: [0; WAYS],
+            dirty: [0; WAYS],
             order: Order::new(self.ways),
-            present: BySector::NONE,
-            dirty: BySector::NONE,
             last_filled_at: 0.0,
-            lines: [0; WAYS],
+            lines: [NO_LINE; WAYS],
             filled_at: [0.0; WAYS],
         });
         self.places.insert(set, place);
         place
     }
 
+    /// The line may be looked for soon: the host fetches its set into its own nearest cache while it does something else.
+    #[inline(always)]
+    pub(crate) fn announce(&self, line: u64) {
+        let place = self.places.of(self.set(line).0);
+        std::hint::black_box(self.sets.get(place as usize).map_or(0, |set| set.order.0));
+    }
+
     /// Looks for sectors of a line that are needed from `at` on, and marks the line as used.
     #[inline(always)]
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors, at: f64) -> Found {
-        let set = self.set(line);
-        let Some(place) = self.places.of(set) else {
-            return Found { present: 0, there_at: at, place: Place::New(set) };
+        let (number, tag) = self.set(line);
+        let place = self.places.of(number);
+        let Some(set) = self.sets.get_mut(place as usize) else {
+            return Found { present: 0, there_at: at, place: NO_PLACE, way: NO_WAY };
         };
-        let set = &mut self.sets[place];
-        let Some(way) = set.find(line) else {
-            return Found { present: 0, there_at: at, place: Place::Set(place) };
+        let Some(way) = set.find(line, tag) else {
+            return Found { present: 0, there_at: at, place, way: NO_WAY };
         };
         set.order = set.order.moved(way);
         // Mostly all of the set has been there for long, and when each line came need not be read.
         let there_at = if set.last_filled_at <= at { at } else { later(at, set.filled_at[way]) };
-        Found { present: set.present.of(way) & wanted, there_at, place: Place::Way(place, way) }
+        Found { present: Sectors::from(set.present[way]) & wanted, there_at, place, way: way as u8 }
     }
 
     /// Puts sectors of a line that was just looked up into the cache, which are there at `filled_at`. Returns the number
     /// of dirty sectors of the line that had to go.
     pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
         debug_assert_ne!(sectors, 0, "a line without sectors is none");
+        let sectors = sectors as u8;
         let dirty = if dirty { sectors } else { 0 };
-        let place = match found.place {
-            Place::Way(place, _) | Place::Set(place) => place,
-            Place::New(set) => self.place(set),
-        };
-        let set = &mut self.sets[place];
+        let (number, tag) = self.set(line);
+        let place = if found.place == NO_PLACE { self.place(number) } else { found.place };
+        let set = &mut self.sets[place as usize];
         set.last_filled_at = later(set.last_filled_at, filled_at);
-        if let Place::Way(_, way) = found.place {
+        if found.way != NO_WAY {
+            let way = usize::from(found.way) % WAYS;
             debug_assert_eq!(set.lines[way], line, "nothing came between the search and the filling");
-            set.present.add(way, sectors);
-            set.dirty.add(way, dirty);
+            set.present[way] |= sectors;
+            set.dirty[way] |= dirty;
             set.filled_at[way] = later(set.filled_at[way], filled_at);
             return 0;
         }
-        let way = set.order.oldest(self.ways);
-        set.tags.0[way % WAYS] = tag(line);
-        set.order = set.order.moved(way);
+        let way = set.order.oldest(self.ways) % WAYS;
+        set.tags.0[way] = tag;
+        set.order = set.order.turned(self.ways);
         set.lines[way] = line;
         set.filled_at[way] = filled_at;
-        let was_dirty = set.dirty.replace(way, dirty);
-        if set.present.replace(way, sectors) == 0 { self.evict_from_before() } else { n_sectors(was_dirty) }
+        let was_present = std::mem::replace(&mut set.present[way], sectors);
+        let was_dirty = std::mem::replace(&mut set.dirty[way], dirty);
+        if was_present == 0 { self.evict_from_before() } else { n_sectors(was_dirty.into()) }
     }
 
     /// Sectors that a line from before has to write back: all or none.
@@ -278,16 +285,8 @@ impl Cache {
 impl Set {
     /// The way of a line.
     #[inline(always)]
-    fn find(&self, line: u64) -> Option<usize> {
-        let mut candidates = self.tags.ways(tag(line));
-        while candidates != 0 {
-            let way = candidates.trailing_zeros() as usize / 8 % WAYS;
-            if self.lines[way] == line && self.present.of(way) != 0 {
-                return Some(way);
-            }
-            candidates &= candidates - 1;
-        }
-        None
+    fn find(&self, line: u64, tag: u8) -> Option<usize> {
+        self.tags.ways(tag).find(|&way| self.lines[way] == line)
     }
 }
 
@@ -302,11 +301,10 @@ mod tests {
         fn a_tag_is_found_where_it_is(tags in proptest::array::uniform16(0..4_u8), high in 0..4_u8, wanted in 0..5_u8) {
             // Neighbouring tags, in all of the bits.
             let value = |tag: u8| (high << 6 | tag).wrapping_sub(2);
-            let ways = Tags(tags.map(value)).ways(value(wanted));
+            let ways: Vec<usize> = Tags(tags.map(value)).ways(value(wanted)).collect();
             let has = |way: &usize| tags[*way] == wanted;
-            let found = |way: &usize| ways >> (8 * way + 7) & 1 == 1;
-            prop_assert!((0..WAYS).filter(has).all(|way| found(&way)));
-            prop_assert_eq!((0..WAYS).find(found), (0..WAYS).find(has), "the lowest one has it");
+            prop_assert!((0..WAYS).filter(has).all(|way| ways.contains(&way)));
+            prop_assert!(ways.iter().all(|&way| has(&way) || value(tags[way]) == value(wanted) ^ 1), "{:?}", ways);
         }
 
         #[test]
@@ -322,7 +320,7 @@ mod tests {
             let mut used = vec![0; ways];
             for (time, way) in uses.iter().map(|way| way % ways).enumerate() {
                 used[way] = time + 1;
-                order = order.moved(way);
+                order = if order.oldest(ways as u32) == way { order.turned(ways as u32) } else { order.moved(way) };
                 let oldest = (0..ways).min_by_key(|&way| used[way]);
                 prop_assert_eq!(Some(order.oldest(ways as u32)), oldest);
             }

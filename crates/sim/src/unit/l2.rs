@@ -105,6 +105,15 @@ impl<'a> L2<'a> {
         self.is_stopped = is_stopped;
     }
 
+    /// A line may be asked for soon ([`Cache::announce`]).
+    #[inline(always)]
+    pub(crate) fn announce(&self, line: u64) {
+        self.near.announce(line);
+        if let Some(cache) = &self.whole {
+            cache.announce(line);
+        }
+    }
+
     /// Cycles in which the link was busy.
     pub(crate) const fn busy(&self) -> f64 {
         self.loads.busy.max(self.stores.busy)

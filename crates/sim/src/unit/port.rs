@@ -28,10 +28,18 @@ pub(crate) const fn later(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The first whole cycle that is not before `time`. (`f64::ceil` is a call on targets without an instruction for it.)
+/// The first whole cycle that is not before `time`. (`f64::ceil` is a call on targets without an instruction for it, and to
+/// make a number of 64 bits without a sign of one takes many.)
 pub(crate) fn whole(time: f64) -> u64 {
-    let cycle = time as u64;
-    cycle.saturating_add(u64::from((cycle as f64) < time))
+    // Above it neighbouring numbers are a whole one apart.
+    const EXACT: f64 = (1_u64 << 52) as f64;
+    if time < EXACT {
+        let time = later(time, 0.0);
+        let nearest = time + EXACT;
+        let cycle = nearest.to_bits() - EXACT.to_bits();
+        return cycle + u64::from(nearest - EXACT < time);
+    }
+    time as u64
 }
 
 #[cfg(test)]
@@ -52,5 +60,9 @@ mod tests {
     #[test]
     fn cycles_are_rounded_up() {
         assert_eq!([0.0, 0.1, 1.0, 7.5, 8.0].map(whole), [0, 1, 1, 8, 8]);
+        assert_eq!([-7.5, -0.0, 1e-300, 0.5, 1.5, 2.5, 1.0 + 1e-15].map(whole), [0, 0, 1, 1, 2, 3, 2]);
+        let large = (1_u64 << 52) as f64;
+        assert_eq!([large - 0.5, large, 2.0 * large].map(whole), [1 << 52, 1 << 52, 1 << 53]);
+        assert_eq!([f64::INFINITY, f64::NAN].map(whole), [u64::MAX, 0]);
     }
 }
