@@ -12,8 +12,10 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::{Workspace, run};
 
-/// What the tests need, and what reads the tables.
-const PACKAGES: &[&str] = &["numpy", "pytest", "pandas", "polars", "pyarrow"];
+/// What the tests need, what reads the tables, and what says whether a log is SARIF.
+const PACKAGES: &[&str] = &["numpy", "pytest", "pandas", "polars", "pyarrow", "jsonschema"];
+/// The crate whose types of SARIF are made from the schema of the standard, and where that lies in it.
+const SARIF: (&str, &str) = ("serde-sarif", "src/schema.json");
 const PROJECT: &str = "python/pyproject.toml";
 
 /// Builds, installs and tests.
@@ -35,6 +37,10 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<()> {
     let mut tests = Command::new(program("python"));
     tests.args(["-m", "pytest", "-c", PROJECT, "-p", "no:cacheprovider", "--rootdir", "python", "python/tests"]);
     tests.args(words).env("WARPLENS_COMMAND", command).env("PYTHONDONTWRITEBYTECODE", "1");
+    let sarif = workspace.metadata.packages.iter().find(|package| package.name.as_str() == SARIF.0);
+    let schema = sarif.and_then(|package| Some(package.manifest_path.parent()?.join(SARIF.1)));
+    let schema = schema.filter(|schema| schema.is_file()).context("no crate has the schema of SARIF")?;
+    tests.env("SARIF_SCHEMA", schema);
     run(tests.current_dir(&workspace.root))
 }
 
