@@ -249,12 +249,7 @@ impl WarpTrace {
 
     /// The accesses of one memory instruction in a step, of this block where the step is a chain: mostly one, none where no
     /// lane accesses memory.
-    pub fn accesses_at(
-        &self,
-        step: &Step,
-        turn: u16,
-        slot: u16,
-    ) -> impl ExactSizeIterator<Item = WarpAccess> + Clone {
+    pub fn accesses_at(&self, step: &Step, turn: u16, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> + Clone {
         let all = if turn == 0 && self.n_accesses_of(step.first_step) == step.n_accesses {
             step.accesses()
         } else {
