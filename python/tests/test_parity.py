@@ -19,20 +19,23 @@ GPUS = ["h200", "a100-80"]
 COMMAND = os.environ.get("WARPLENS_COMMAND") or shutil.which("warplens")
 
 
-def command(*words):
-    """What the command writes to standard output."""
+def ran(*words):
+    """The command, when it has ended."""
     if COMMAND is None:
         pytest.skip("WARPLENS_COMMAND names no command")
-    done = subprocess.run([COMMAND, *map(str, words)], cwd=ROOT, capture_output=True)
+    return subprocess.run([COMMAND, *map(str, words)], cwd=ROOT, capture_output=True)
+
+
+def command(*words):
+    """What the command writes to standard output."""
+    done = ran(*words)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
 
 def refusal(*words):
     """What it writes to standard error where it cannot answer."""
-    if COMMAND is None:
-        pytest.skip("WARPLENS_COMMAND names no command")
-    done = subprocess.run([COMMAND, *map(str, words)], cwd=ROOT, capture_output=True)
+    done = ran(*words)
     assert (done.returncode, done.stdout) == (1, b"")
     return done.stderr.decode()
 

@@ -107,6 +107,11 @@ pub(crate) struct Choice {
     pub(crate) position: usize,
 }
 
+impl Choice {
+    /// Of a scheduler that has nothing to issue.
+    const NOTHING: Self = Self { cycle: NEVER, position: 0 };
+}
+
 /// What each scheduler would issue next, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
@@ -119,9 +124,8 @@ pub(crate) struct Choices {
 
 impl Choices {
     fn new(n_schedulers: usize) -> Self {
-        let nothing = Choice { cycle: NEVER, position: 0 };
         Self {
-            of: vec![nothing; n_schedulers],
+            of: vec![Choice::NOTHING; n_schedulers],
             is_known: vec![false; n_schedulers],
             unknown: (0..n_schedulers).collect(),
         }
@@ -140,7 +144,7 @@ impl Choices {
 
     fn know(&mut self, scheduler: usize, choice: Option<Choice>) {
         self.is_known[scheduler] = true;
-        self.of[scheduler] = choice.unwrap_or(Choice { cycle: NEVER, position: 0 });
+        self.of[scheduler] = choice.unwrap_or(Choice::NOTHING);
     }
 
     /// The scheduler that issues first, of several the first one.
