@@ -86,6 +86,13 @@ def test_a_grid_that_cannot_be():
     assert "grid" in refused(wl.UsageError, grid=(1, 2, 3, 4)).message
     assert refused(wl.UsageError, grid=4.5).message == "grid is 4.5"
     assert "block" in refused(wl.UsageError, block=2048).message
+    assert "grid" in refused(wl.UsageError, grid=np.array([4.0, 1.0])).message
+
+
+def test_extents_may_be_arrays():
+    words = {"block": np.array([256, 1]), "args": [*arrays(), 1024], "gpus": "h200"}
+    for grid in (np.array([4]), np.array(4), np.int64(4)):
+        assert wl.predict(ADD, grid=grid, **words).launch.grid == [4, 1, 1]
 
 
 def test_a_gpu_that_nobody_knows():
@@ -115,6 +122,7 @@ def test_an_access_beyond_a_buffer_names_the_line():
 
 def test_an_unknown_flag_and_a_bad_value():
     assert "--colour" in refused(wl.UsageError, colour=True).message
+    assert "'--model'" in refused(wl.UsageError, models="teg").help
     assert "magic" in refused(wl.UsageError, model="magic").message
 
 

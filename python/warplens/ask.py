@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import operator
 import os
 import sys
 import tempfile
@@ -140,9 +141,12 @@ def extents(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     try:
-        axes = [value] if not isinstance(value, Sequence) else list(value)
-        return ",".join(str(axis.__index__()) for axis in axes)
-    except AttributeError:
+        axes = list(value)
+    except TypeError:
+        axes = [value]
+    try:
+        return ",".join(str(operator.index(axis)) for axis in axes)
+    except TypeError:
         raise UsageError(f"{name} is {value!r}", help=f"{name} is a whole number, or up to three of them") from None
 
 

@@ -18,6 +18,7 @@ use crate::book;
 use crate::workspace::{Workspace, run};
 
 pub(crate) use check::check;
+pub(crate) use parts::PACKAGES;
 
 /// The list of sums.
 const SUMS: &str = "SHA256SUMS";

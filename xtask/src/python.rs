@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use cargo_metadata::MetadataCommand;
 
+use crate::dist;
 use crate::workspace::{Workspace, run};
 
 /// What the tests need, what reads the tables, and what says whether a log is SARIF.
@@ -32,16 +34,28 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<()> {
     run(&mut install)?;
     let wheel = built(workspace, &program("maturin"), &folder.join("wheels"), &profile)?;
     run(pip(&program("python")).args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
-    run(&mut workspace.cargo(&["build", "--quiet", "--locked", "--bin", "warplens"]))?;
+    // The command, and beside it the libraries that it puts before a program.
+    let mut build = workspace.cargo(&["build", "--quiet", "--locked"]);
+    run(build.args(dist::PACKAGES.iter().flat_map(|package| ["--package", package])))?;
     let command = workspace.metadata.target_directory.join("debug/warplens");
     let mut tests = Command::new(program("python"));
     tests.args(["-m", "pytest", "-c", PROJECT, "-p", "no:cacheprovider", "--rootdir", "python", "python/tests"]);
     tests.args(words).env("WARPLENS_COMMAND", command).env("PYTHONDONTWRITEBYTECODE", "1");
-    let sarif = workspace.metadata.packages.iter().find(|package| package.name.as_str() == SARIF.0);
-    let schema = sarif.and_then(|package| Some(package.manifest_path.parent()?.join(SARIF.1)));
-    let schema = schema.filter(|schema| schema.is_file()).context("no crate has the schema of SARIF")?;
-    tests.env("SARIF_SCHEMA", schema);
+    tests.env("SARIF_SCHEMA", schema_of_sarif(workspace)?);
     run(tests.current_dir(&workspace.root))
+}
+
+/// Where the schema lies. The workspace's own metadata leave out crates from other sources.
+fn schema_of_sarif(workspace: &Workspace) -> Result<PathBuf> {
+    let all = MetadataCommand::new()
+        .current_dir(&workspace.root)
+        .other_options(["--locked".to_owned()])
+        .exec()
+        .context("reading the workspace with all that it depends on")?;
+    let (name, path) = SARIF;
+    let found = all.packages.iter().find(|package| package.name.as_str() == name);
+    let schema = found.and_then(|package| Some(package.manifest_path.parent()?.join(path).into_std_path_buf()));
+    schema.filter(|schema| schema.is_file()).with_context(|| format!("the crate {name} has no {path}"))
 }
 
 fn pip(python: &Path) -> Command {

@@ -36,6 +36,11 @@ impl Workspace {
         packages
     }
 
+    /// True of a crate that is handed out: an empty list of registries says that it is not.
+    pub(crate) fn publishes(package: &Package) -> bool {
+        package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
+
     /// Paths of the files that git tracks or would track, relative to the root, with `/` between their parts.
     pub(crate) fn files(&self) -> Result<Vec<String>> {
         let output = Command::new("git")

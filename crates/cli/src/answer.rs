@@ -139,11 +139,17 @@ fn refused(words: &[OsString], error: clap::Error, said: &Said) -> Ended {
         said.parts().output.extend_from_slice(text.as_bytes());
         return Ended::Done(0);
     }
-    // The first paragraph says what is wrong; the others repeat the usage.
-    let first = text.split("\n\n").next().unwrap_or_default();
-    let message = first.strip_prefix("error: ").unwrap_or(first).trim().to_owned();
     said.parts().messages.push_str(&text);
-    Ended::Failed { error: Box::new(Error::usage(message)), exit_code: USAGE }
+    Ended::Failed { error: Box::new(of_parser(&text)), exit_code: USAGE }
+}
+
+/// The first paragraph says what is wrong, and those that are tips help; the others repeat the usage.
+fn of_parser(text: &str) -> Error {
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let first = paragraphs.next().unwrap_or_default();
+    let error = Error::usage(first.strip_prefix("error: ").unwrap_or(first));
+    let tips: Vec<&str> = paragraphs.filter_map(|paragraph| paragraph.strip_prefix("tip: ")).collect();
+    if tips.is_empty() { error } else { error.with_help(tips.join("\n")) }
 }
 
 #[cfg(test)]

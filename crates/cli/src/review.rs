@@ -125,8 +125,9 @@ impl Review<'_> {
         document.write(output, terminal)
     }
 
-    /// Says which gates are breached.
+    /// Says which gates are breached, and which could not be applied.
     pub(crate) fn outcome(&self, judgement: &Judgement, terminal: &Terminal) -> Outcome {
+        judgement.unjudged.iter().for_each(|unjudged| terminal.message(&format!("warning: {}", unjudged.message())));
         judgement.breaches.iter().for_each(|breach| terminal.message(&breach.message()));
         if judgement.breaches.is_empty() { Outcome::Done } else { Outcome::GateBreached }
     }

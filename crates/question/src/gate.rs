@@ -2,7 +2,8 @@
 //! answer of an earlier time.
 //!
 //! A gate looks at [`Row`]s, which every document that a gate can judge is made into. What cannot be judged is no pass:
-//! an answer whose model is another than that of the earlier answer is an error.
+//! an answer whose model is another than that of the earlier answer is an error, and a row that a gate cannot be applied to
+//! is said to be so.
 
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
@@ -56,6 +57,8 @@ pub struct Judgement {
     pub has_baseline: bool,
     /// What the gates found, in their order.
     pub breaches: Vec<Breach>,
+    /// Where gates could not be applied, in the same order.
+    pub unjudged: Vec<Unjudged>,
 }
 
 /// A row with the time of the earlier answer.
@@ -104,11 +107,43 @@ impl Breach {
     }
 }
 
+/// A gate that could not be applied to an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unjudged {
+    /// The gate as it was written.
+    pub gate: String,
+    /// The kernel or variant.
+    pub subject: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// Why, as a clause.
+    pub why: String,
+}
+
+impl Unjudged {
+    /// What is said of it.
+    pub fn message(&self) -> String {
+        format!("gate {} was not applied to {} on {}: {}", self.gate, self.subject, self.gpu, self.why)
+    }
+}
+
 /// The time, which is what most gates are about.
 const TIME: &str = "time_us";
-/// Quantities that every prediction has.
-const QUANTITIES: [&str; 7] =
-    [TIME, "cycles", "band_low_us", "band_high_us", "occupancy", "compute_throughput", "memory_throughput"];
+/// Share of the warp slots that warps were in, where the kernel was simulated.
+pub const ACHIEVED_OCCUPANCY: &str = "achieved_occupancy";
+/// Share of the warp slots that the launch can fill.
+pub const THEORETICAL_OCCUPANCY: &str = "theoretical_occupancy";
+/// Quantities of predictions.
+const QUANTITIES: [&str; 8] = [
+    TIME,
+    "cycles",
+    "band_low_us",
+    "band_high_us",
+    ACHIEVED_OCCUPANCY,
+    THEORETICAL_OCCUPANCY,
+    "compute_throughput",
+    "memory_throughput",
+];
 
 impl Gate {
     /// Reads `QUANTITY OP LIMIT`: OP one of `<`, `<=`, `>`, `>=`, and the limit a number, or a change such as `+5%`.
@@ -137,6 +172,12 @@ impl Gate {
         let quantity = match quantity.trim() {
             "" => return Err(usage()),
             "time" => TIME,
+            // A gate on what the launch allows would pass where tables show that few warps were there.
+            "occupancy" => {
+                return Err(Error::usage(format!("--fail-on {text}: there are two kinds of occupancy")).with_help(
+                    format!("write {ACHIEVED_OCCUPANCY} for what is reached, {THEORETICAL_OCCUPANCY} for what the launch allows"),
+                ));
+            }
             quantity => quantity,
         };
         Ok(Self { text: text.to_owned(), quantity: quantity.to_owned(), compare, limit })
@@ -147,29 +188,39 @@ impl Gate {
         matches!(self.limit, Limit::Change(_))
     }
 
-    fn breaches(&self, rows: &[(&Row, Option<&Row>)]) -> Result<Vec<Breach>> {
-        let mut breaches = Vec::new();
-        let mut is_known = false;
+    fn judge(&self, rows: &[(&Row, Option<&Row>)], found: &mut Judgement) -> Result<()> {
+        let mut is_known = rows.is_empty();
         for (row, before) in rows {
-            let Some(now) = row.value(&self.quantity) else { continue };
-            is_known = true;
-            let before = before.and_then(|before| before.value(&self.quantity));
-            let (value, limit) = match self.limit {
-                Limit::Value(limit) => (Some(now), limit),
-                // Five percent more than 100 are 105, which a quotient of the two would miss by a digit.
-                Limit::Change(limit) => {
-                    (before.and_then(|before| change(now, before)), before.unwrap_or(0.0) * (1.0 + limit))
+            let (gate, subject, gpu) = (self.text.clone(), row.subject.clone(), row.gpu.clone());
+            let now = row.value(&self.quantity);
+            is_known |= now.is_some();
+            match self.apply(now, *before) {
+                Ok(None) => {}
+                Ok(Some(value)) => {
+                    let is_change = self.is_on_change();
+                    found.breaches.push(Breach { gate, subject, gpu, value, is_change });
                 }
-            };
-            if let Some(value) = value.filter(|_| self.compare.holds(now, limit)) {
-                let (gate, is_change) = (self.text.clone(), self.is_on_change());
-                breaches.push(Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change });
+                Err(why) => found.unjudged.push(Unjudged { gate, subject, gpu, why }),
             }
         }
-        match is_known || rows.is_empty() {
-            true => Ok(breaches),
-            false => Err(self.unknown(rows)),
-        }
+        if is_known { Ok(()) } else { Err(self.unknown(rows)) }
+    }
+
+    /// The value or change that breaches it, if one does; an error says why that is not known.
+    fn apply(&self, now: Option<f64>, before: Option<&Row>) -> std::result::Result<Option<f64>, String> {
+        let now = now.ok_or_else(|| format!("the answer has no {}", self.quantity))?;
+        let (value, limit) = match self.limit {
+            Limit::Value(limit) => (now, limit),
+            Limit::Change(limit) => {
+                let before = before.ok_or("the earlier answer does not have it")?;
+                let before = before.value(&self.quantity);
+                let before = before.ok_or_else(|| format!("the earlier answer has no {}", self.quantity))?;
+                let change = change(now, before).ok_or_else(|| format!("{} was 0 before", self.quantity))?;
+                // Five percent more than 100 are 105, which a quotient of the two would miss by a digit.
+                (change, before * (1.0 + limit))
+            }
+        };
+        Ok(self.compare.holds(now, limit).then_some(value))
     }
 
     fn unknown(&self, rows: &[(&Row, Option<&Row>)]) -> Error {
@@ -177,7 +228,7 @@ impl Gate {
         let names = || rows.iter().flat_map(|(row, _)| row.values.iter().map(|(name, _)| name.as_str()));
         match nearest(&self.quantity, QUANTITIES.into_iter().chain(names())) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
-            None => error.with_help(format!("every prediction has {}", QUANTITIES.join(", "))),
+            None => error.with_help(format!("predictions have {}", QUANTITIES.join(", "))),
         }
     }
 }
@@ -225,11 +276,16 @@ pub fn judge(gates: &[Gate], rows: &[Row], before: Option<&[Row]>) -> Result<Jud
         );
         return Err(Error::input(message).with_help("name one with --model, and make the baseline anew with it"));
     }
-    let judged = pairs.iter().map(|(row, before)| row.judged(*before)).collect();
-    let breaches: Vec<Vec<Breach>> = gates.iter().map(|gate| gate.breaches(&pairs)).collect::<Result<_>>()?;
     let is_gone = |own: &&Row| !rows.iter().any(|row| row.is_of(own));
     let gone = before.into_iter().flatten().filter(is_gone).map(|row| (row.subject.clone(), row.gpu.clone()));
-    Ok(Judgement { rows: judged, gone: gone.collect(), has_baseline: before.is_some(), breaches: breaches.concat() })
+    let mut found = Judgement {
+        rows: pairs.iter().map(|(row, before)| row.judged(*before)).collect(),
+        gone: gone.collect(),
+        has_baseline: before.is_some(),
+        ..Judgement::default()
+    };
+    gates.iter().try_for_each(|gate| gate.judge(&pairs, &mut found))?;
+    Ok(found)
 }
 
 impl Row {
@@ -245,8 +301,13 @@ impl Row {
 
 /// What is wrong with a gate on a change that nothing is held against.
 pub fn without_baseline(gate: &Gate) -> Error {
-    Error::usage(format!("--fail-on {}: a change needs an earlier answer", gate.text))
-        .with_help("give --against FILE.json, which the same command writes with --format json -o FILE.json")
+    let error = Error::usage(format!("--fail-on {}: a change needs an earlier answer", gate.text));
+    match nearest(&gate.quantity, QUANTITIES) {
+        Some(near) if !QUANTITIES.contains(&gate.quantity.as_str()) => {
+            error.with_help(format!("and did you mean `{near}`?"))
+        }
+        _ => error.with_help("give --against FILE.json, which the same command writes with --format json -o FILE.json"),
+    }
 }
 
 /// Six significant digits; a gate may be breached by less than what tables show.
@@ -259,7 +320,7 @@ mod tests {
     use super::*;
 
     fn row(gpu: &str, model: &str, time_us: f64) -> Row {
-        let values = vec![(TIME.to_owned(), time_us), ("occupancy".to_owned(), 0.5)];
+        let values = vec![(TIME.to_owned(), time_us), (ACHIEVED_OCCUPANCY.to_owned(), 0.5)];
         Row { subject: "k".to_owned(), gpu: gpu.to_owned(), model: model.to_owned(), values }
     }
 
@@ -274,9 +335,19 @@ mod tests {
         assert_eq!(breached("time_us>100", 100.0, None), Some(false));
         assert_eq!(breached("time>100", 100.5, None), Some(true));
         assert_eq!(breached("time_us >= 100", 100.0, None), Some(true));
-        assert_eq!(breached("occupancy<0.5", 1.0, None), Some(false));
-        assert_eq!(breached("occupancy<=0.5", 1.0, None), Some(true));
-        for wrong in ["time_us", ">1", "time_us>", "time_us>fast", "time_us>inf", "time_us>5%", "time>+%", "speed>1"] {
+        assert_eq!(breached("achieved_occupancy<0.5", 1.0, None), Some(false));
+        assert_eq!(breached("achieved_occupancy<=0.5", 1.0, None), Some(true));
+        for wrong in [
+            "time_us",
+            ">1",
+            "time_us>",
+            "time_us>fast",
+            "time_us>inf",
+            "time_us>5%",
+            "time>+%",
+            "speed>1",
+            "occupancy<2",
+        ] {
             assert_eq!(breached(wrong, 0.0, Some(1.0)), None, "{wrong}");
         }
     }
@@ -298,6 +369,19 @@ mod tests {
         assert!(judgement.breaches.is_empty());
         assert_eq!(judgement.rows[0].before_us, None);
         assert_eq!(judgement.gone, [("k".to_owned(), "old".to_owned())]);
+        let said: Vec<String> = judgement.unjudged.iter().map(Unjudged::message).collect();
+        assert_eq!(said, ["gate time>+5% was not applied to k on new: the earlier answer does not have it"]);
+    }
+
+    #[test]
+    fn a_row_without_the_quantity_is_not_judged() {
+        let mut without = row("b", "analyzer", 1.0);
+        without.values.truncate(1);
+        let gates = [Gate::parse("achieved_occupancy<0.1").unwrap()];
+        let judgement = judge(&gates, &[row("a", "teg", 1.0), without], None).unwrap();
+        assert!(judgement.breaches.is_empty());
+        assert_eq!(judgement.unjudged.len(), 1);
+        assert_eq!(judgement.unjudged[0].gpu, "b");
     }
 
     #[test]

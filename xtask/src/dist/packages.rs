@@ -10,10 +10,9 @@ const INCLUDES: [&str; 3] = ["include_str!(\"", "include_bytes!(\"", "include_st
 /// Packs every crate that may be published. That each compiles on its own is left out, as it would take as long as all
 /// that comes after it; what it is compiled of lies in its folder.
 pub(super) fn check(workspace: &Workspace) -> Result<()> {
-    // An empty list of registries says that a crate is not published.
-    let is_packed = |package: &&&cargo_metadata::Package| package.publish.as_ref().is_none_or(|to| !to.is_empty());
     let packages = workspace.packages();
-    let names: Vec<&str> = packages.iter().filter(is_packed).map(|package| package.name.as_str()).collect();
+    let packed = packages.iter().filter(|package| Workspace::publishes(package));
+    let names: Vec<&str> = packed.map(|package| package.name.as_str()).collect();
     let mut outside = Vec::new();
     for path in workspace.files()? {
         let Some((folder, file)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once('/')) else { continue };

@@ -9,7 +9,7 @@ use super::{Release, host, printed};
 use crate::workspace::{Workspace, run};
 
 /// Packages that are given away as files: the command, and the libraries that `warplens exec` puts before a program.
-pub(super) const PACKAGES: [&str; 4] = ["warplens-cli", "warplens-cudart12", "warplens-cudart13", "warplens-clock"];
+pub(crate) const PACKAGES: [&str; 4] = ["warplens-cli", "warplens-cudart12", "warplens-cudart13", "warplens-clock"];
 
 /// The files that cargo makes of them.
 const PROGRAM: &str = "warplens";

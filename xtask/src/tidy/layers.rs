@@ -54,7 +54,10 @@ pub(crate) fn layer(package: &str) -> Option<u8> {
 /// Holds the dependencies of every crate against the table.
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let packages = workspace.packages();
-    let mut findings: Vec<Finding> = packages.iter().flat_map(|package| check_package(workspace, package)).collect();
+    let is_published =
+        |name: &str| packages.iter().any(|package| *package.name == name && Workspace::publishes(package));
+    let mut findings: Vec<Finding> =
+        packages.iter().flat_map(|package| check_package(workspace, package, &is_published)).collect();
     let gone = LAYERS.iter().filter(|(name, _)| packages.iter().all(|package| *package.name != *name));
     findings.extend(
         gone.map(|(name, _)| Finding::new(file!(), 0, format!("the layer table names `{name}`, which is no crate"))),
@@ -62,7 +65,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-fn check_package(workspace: &Workspace, package: &Package) -> Vec<Finding> {
+fn check_package(workspace: &Workspace, package: &Package, is_published: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     let manifest = package.manifest_path.as_std_path();
     let manifest = manifest.strip_prefix(&workspace.root).unwrap_or(manifest).to_string_lossy().replace('\\', "/");
     let edges: Vec<Edge<'_>> = package
@@ -71,7 +74,9 @@ fn check_package(workspace: &Workspace, package: &Package) -> Vec<Finding> {
         .filter(|dependency| dependency.path.is_some())
         .map(|dependency| Edge { name: &dependency.name, tests: dependency.kind == DependencyKind::Development })
         .collect();
-    check_edges(&package.name, &edges).into_iter().map(|message| Finding::new(&manifest, 0, message)).collect()
+    let messages =
+        check_edges(&package.name, &edges).into_iter().chain(check_published(&package.name, &edges, is_published));
+    messages.map(|message| Finding::new(&manifest, 0, message)).collect()
 }
 
 /// A dependency on another crate of the workspace.
@@ -103,6 +108,12 @@ fn check_edges(name: &str, edges: &[Edge<'_>]) -> Vec<String> {
     messages
 }
 
+/// What is published cannot be built from what is not. Dependencies of tests are left out of a published crate.
+fn check_published(name: &str, edges: &[Edge<'_>], is_published: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let missing = edges.iter().filter(|edge| is_published(name) && !edge.tests && !is_published(edge.name));
+    missing.map(|edge| format!("`{name}` is published and needs `{}`, which is not", edge.name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +129,17 @@ mod tests {
         assert_eq!(messages("warplens-ptx", "warplens-exec", false), sibling);
         assert_eq!(messages("warplens-ptx", "warplens-exec", true), sibling);
         assert!(messages("warplens-base", "warplens-cli", false).contains("must not depend"));
+    }
+
+    #[test]
+    fn what_is_published_needs_only_what_is() {
+        let is_published = |name: &str| name != "warplens-check";
+        let messages =
+            |name: &str, tests| check_published(name, &[Edge { name: "warplens-check", tests }], &is_published);
+        let expected = ["`warplens-session` is published and needs `warplens-check`, which is not"];
+        assert_eq!(messages("warplens-session", false), expected);
+        assert!(messages("warplens-session", true).is_empty());
+        assert!(messages("warplens-check", false).is_empty());
     }
 
     #[test]

@@ -35,6 +35,8 @@ fn failures_say_who_has_to_act() {
     let (found, code, message) = kind(&["predict"]);
     assert_eq!((found, code), (of_usage, 2));
     assert!(message.starts_with("the following required arguments were not provided"), "{message}");
+    let Ended::Failed { error, .. } = asked(&["plot", "rooflin"]).ended else { panic!("there is no such picture") };
+    assert_eq!(error.help.as_deref(), Some("a similar subcommand exists: 'roofline'"));
     let (found, code, _) = kind(&["gpu", "show", "h2000"]);
     assert_eq!((found, code), (of_usage, 2));
     let (found, code, _) = kind(&["predict", "there-is-none.ptx"]);

@@ -7,9 +7,9 @@ use warplens_document::predict::{Document, Entry, Gpu, Predict};
 use warplens_document::profile::Extents;
 use warplens_document::sweep::{Row as Swept, Sweep};
 use warplens_document::{Identified, Number};
-use warplens_question::gate::Row;
+use warplens_question::gate::{ACHIEVED_OCCUPANCY, Row, THEORETICAL_OCCUPANCY};
 use warplens_question::tune::show_extents;
-use warplens_session::predict::PREFERENCE;
+use warplens_session::predict::{PREFERENCE, Symbol};
 use warplens_session::saved;
 
 /// One row for each kernel and GPU: of the model that speaks for the GPU.
@@ -69,7 +69,8 @@ fn predicted(subject: &str, gpu: &Gpu, entry: &Entry) -> Row {
         ("cycles", prediction.cycles.0),
         ("band_low_us", gpu.band.as_ref().map(|band| band.low_us)),
         ("band_high_us", gpu.band.as_ref().map(|band| band.high_us)),
-        ("occupancy", gpu.occupancy.as_ref().map(|occupancy| occupancy.share)),
+        (ACHIEVED_OCCUPANCY, achieved_occupancy(gpu, entry).map(Number)),
+        (THEORETICAL_OCCUPANCY, gpu.occupancy.as_ref().map(|occupancy| occupancy.share)),
         ("compute_throughput", used.map(|shares| shares.compute)),
         ("memory_throughput", used.map(|shares| shares.memory)),
     ];
@@ -83,9 +84,18 @@ fn predicted(subject: &str, gpu: &Gpu, entry: &Entry) -> Row {
     }
 }
 
+/// The warps that were there on average over the slots.
+fn achieved_occupancy(gpu: &Gpu, entry: &Entry) -> Option<f64> {
+    let named = entry.prediction.quantities.0.as_ref()?;
+    let (_, warps) = named.0.iter().find(|(name, _)| *name == Symbol::AchievedWarps.to_string())?;
+    let possible = gpu.occupancy.as_ref().filter(|possible| possible.warps_per_sm > 0)?;
+    Some(warps.0 * possible.share.0 / possible.warps_per_sm as f64)
+}
+
 fn compared(entry: &Compared) -> Option<Row> {
     let block = entry.block.as_ref().map_or_else(String::new, |block| format!(" {}", show_extents(block.0)));
-    let named = [("time_us", entry.time_us), ("occupancy", entry.occupancy_share), ("speedup", entry.speedup)];
+    let named =
+        [("time_us", entry.time_us), (THEORETICAL_OCCUPANCY, entry.occupancy_share), ("speedup", entry.speedup)];
     entry.time_us.is_some().then(|| Row {
         subject: format!("{}{block}", entry.variant),
         gpu: entry.gpu.clone(),
@@ -102,7 +112,7 @@ fn swept(row: &Swept) -> Option<Row> {
     let launch = format!(" grid={} block={}", shape(&row.grid), shape(&row.block));
     let shared = row.shared_bytes.filter(|bytes| *bytes > 0).map(|bytes| format!(" shared={bytes}"));
     let what_if = row.what_if.iter().map(|name| format!(" ({name})"));
-    let named = [("time_us", row.time_us), ("occupancy", row.occupancy_share)];
+    let named = [("time_us", row.time_us), (THEORETICAL_OCCUPANCY, row.occupancy_share)];
     row.time_us.is_some().then(|| Row {
         subject: std::iter::once(row.kernel.clone())
             .chain(values)

@@ -50,10 +50,13 @@ fn change(row: &Judged) -> Cell {
 }
 
 fn verdict(judgement: &Judgement, row: &Judged) -> String {
-    let own = |breach: &&warplens_question::gate::Breach| (&breach.subject, &breach.gpu) == (&row.subject, &row.gpu);
-    let breached: Vec<&str> = judgement.breaches.iter().filter(own).map(|breach| breach.gate.as_str()).collect();
-    match breached.is_empty() {
-        true => "ok".to_owned(),
-        false => format!("breached: {}", breached.join(", ")),
-    }
+    let is_own = |subject: &str, gpu: &str| (subject, gpu) == (row.subject.as_str(), row.gpu.as_str());
+    let breached = judgement.breaches.iter().filter(|breach| is_own(&breach.subject, &breach.gpu));
+    let unjudged = judgement.unjudged.iter().filter(|unjudged| is_own(&unjudged.subject, &unjudged.gpu));
+    let breached: Vec<&str> = breached.map(|breach| breach.gate.as_str()).collect();
+    let unjudged: Vec<&str> = unjudged.map(|unjudged| unjudged.gate.as_str()).collect();
+    let parts = [("breached", breached), ("not applied", unjudged)];
+    let parts = parts.iter().filter(|(_, gates)| !gates.is_empty());
+    let parts: Vec<String> = parts.map(|(word, gates)| format!("{word}: {}", gates.join(", "))).collect();
+    if parts.is_empty() { "ok".to_owned() } else { parts.join("; ") }
 }
