@@ -74,7 +74,7 @@ impl Guard {
         if !in_address || !host.to_str().is_ok_and(is_own) || !self.is_own_origin(headers) {
             return Err(StatusCode::FORBIDDEN);
         }
-        let first = uri.path().strip_prefix('/').and_then(|path| path.split_once('/')).map_or("", |(first, _)| first);
+        let first = uri.path().strip_prefix('/').and_then(|path| path.split('/').next()).unwrap_or_default();
         if !is_same(first.as_bytes(), self.token.as_bytes()) {
             return Err(StatusCode::NOT_FOUND);
         }

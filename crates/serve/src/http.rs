@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 
 use crate::guard::{Guard, guard};
@@ -26,6 +26,8 @@ pub(crate) fn router(jobs: Arc<Jobs>, own: Arc<Guard>) -> Router {
         router.route(&format!("/{{token}}/{name}"), text("text/javascript; charset=utf-8", (*script).into()))
     });
     scripts
+        // An address that was typed by hand: parts of the page are found beside its last slash.
+        .route("/{token}", get(|Path(token): Path<String>| std::future::ready(Redirect::to(&format!("/{token}/")))))
         .route("/{token}/", text("text/html; charset=utf-8", html))
         .route("/{token}/page.css", text("text/css; charset=utf-8", style))
         .route("/{token}/ask/{view}", get(page_of))

@@ -147,7 +147,10 @@ fn the_page_is_there_and_may_do_little() {
     assert!(get("page.css").has("content-type: text/css"));
     assert!(get("page.js").has("content-type: text/javascript"));
     assert!(get("ask.js").has("content-type: text/javascript"));
-    let head = request("HEAD", &format!("/{}/page.css", site().token), "");
+    let token = &site().token;
+    let typed = request("GET", &format!("/{token}"), "");
+    assert!(typed.status == 303 && typed.has(&format!("location: /{token}/")), "{}", typed.head);
+    let head = request("HEAD", &format!("/{token}/page.css"), "");
     assert_eq!((head.status, head.body.as_str()), (200, ""));
 }
 
@@ -160,7 +163,7 @@ fn without_the_token_nothing_is_told() {
         "/".to_owned(),
         format!("/{other}/"),
         format!("/{cut}/"),
-        format!("/{token}"),
+        format!("/{cut}"),
         format!("/{token}x/"),
         format!("//{token}/"),
         format!("/x/../{token}/"),

@@ -149,7 +149,13 @@ function card(id) {
     if (status) status.hidden = true;
   };
   return new Place("answer", {
-    begun: () => box.classList.add("old"),
+    begun: () => {
+      box.classList.add("old");
+      // Before the first answer there is nothing to look at.
+      if (!status || time.textContent.trim() !== "") return;
+      status.hidden = false;
+      $("span", status).textContent = "simulating";
+    },
     running: (reply) => {
       if (!status) return;
       status.hidden = false;
