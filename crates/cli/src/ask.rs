@@ -5,12 +5,14 @@ use anyhow::Result;
 use clap::Args;
 use warplens_launch::Launch;
 use warplens_question::explain::Trial;
+use warplens_question::native;
+use warplens_question::timing::Answer;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Analysis, Choice, Error, ExecutionOptions, Generation, Measurement, Program};
+use warplens_session::{Analysis, Choice, Error, ExecutionOptions, Generation, Input, Measurement, Program};
 
 use crate::command::profile::CountFlag;
 use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags, gather};
@@ -140,6 +142,22 @@ impl AskFlags {
         let measurements =
             gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
         Ok(Measured { program, launches, measurements })
+    }
+
+    /// What the timing simulation answers to machine code that somebody wrote down, of which nothing is executed; none
+    /// where the input is something else.
+    pub(crate) fn native<T>(&self, question: &Question, ask: native::Ask<T>) -> Result<Option<Vec<Answer<T>>>> {
+        if !native::is_native(&self.launch.input) {
+            return Ok(None);
+        }
+        let input = Input::read(&self.launch.input)?;
+        let strictness = question.options.strictness;
+        let launches = self.launch.launches()?;
+        let pairs = launches.iter().flat_map(|launch| question.machines.iter().map(move |machine| (launch, machine)));
+        let answers = pairs.map(|(launch, machine)| {
+            ask(&input, &native::Request::of_launch(launch, machine, strictness)?, machine, strictness)
+        });
+        Ok(Some(answers.collect::<Result<_, Error>>()?))
     }
 
     /// The same question under another verb, as a user would type it.

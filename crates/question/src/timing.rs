@@ -165,7 +165,7 @@ pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> 
             warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
             most_ctas: of.share.resident,
             steps: scale::steps(&of.config, &of.job(&ctas)),
-            assumptions: scale::assumptions(&prediction, of.share.resident, fits),
+            assumptions: scale::assumptions(Some(&prediction), of.share.resident, fits),
         }
     });
     answer(measurement, machine, result)

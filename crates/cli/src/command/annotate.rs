@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use warplens_question::native;
 use warplens_question::timing::annotate::By;
 use warplens_question::timing::{self, Annotated, Answer};
 use warplens_report::{document, view};
@@ -73,16 +74,26 @@ pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Termin
         return Err(warplens_session::Error::usage(format!("{flag} says what --trace FILE.json shows")).into());
     }
     let question = flags.ask.question_of_teg(threads)?;
-    let measured = flags.ask.measure(&question, terminal)?;
-    let by = match flags.by {
-        ByFlag::Auto => By::Auto,
-        ByFlag::Source => By::Source,
-        ByFlag::Input => By::Input,
+    let answers = match flags.ask.native(&question, native::annotated)? {
+        Some(_) if flags.trace.is_some() => {
+            let message = "--trace FILE.json follows warps of a program, not of a listing or a trace";
+            return Err(warplens_session::Error::usage(message).into());
+        }
+        Some(answers) => answers,
+        None => {
+            let measured = flags.ask.measure(&question, terminal)?;
+            let by = match flags.by {
+                ByFlag::Auto => By::Auto,
+                ByFlag::Source => By::Source,
+                ByFlag::Input => By::Input,
+            };
+            let answers = answers(&flags.ask, &measured, &question, by)?;
+            if let Some(path) = &flags.trace {
+                trace(path, &measured, (&question, window), terminal)?;
+            }
+            answers
+        }
     };
-    let answers = answers(&flags.ask, &measured, &question, by)?;
-    if let Some(path) = &flags.trace {
-        trace(path, &measured, (&question, window), terminal)?;
-    }
     let sections = || view::timing::annotations(&answers, terminal.verbose > 0);
     let tables = || vec![view::timing::annotation_rows(&answers)];
     let json = || document::value(&document::timing::annotate(&answers));

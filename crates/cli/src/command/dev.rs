@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
 use warplens_question::{coverage, disassembly, hazards, native, stages, validate, whatif};
 use warplens_report::{document, render, view};
+use warplens_session::machines::Strictness;
 use warplens_session::{Choice, Error, ExecutionOptions, Input, Progress, import, machines, predict};
 
 use super::Outcome;
@@ -174,8 +175,10 @@ fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {
         ctas: flags.blocks,
         resident: flags.resident,
         sms: flags.sms,
+        shares_trace: false,
     };
-    let simulated = native::simulate(&Input::read(&flags.input)?, &request, &machine)?;
+    let answer = native::annotated(&Input::read(&flags.input)?, &request, &machine, Strictness::AllowInferred)?;
+    let simulated = answer.result.map_err(|refusal| Error::input(refusal.to_string()))?;
     let sections = view::timing::annotation(&simulated, true);
     terminal.data(None, &render::text(&sections, terminal.style, terminal.width))?;
     Ok(Outcome::Done)

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use warplens_question::native;
 use warplens_question::timing::over_warps::over_warps;
 use warplens_question::timing::scale::Scale;
 use warplens_question::timing::{self, Answer};
@@ -28,8 +29,10 @@ pub(crate) fn run(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal)
         return over_warps_of(flags, threads, terminal);
     }
     let question = flags.ask.question_of_teg(threads)?;
-    let measured = flags.ask.measure(&question, terminal)?;
-    let answers = answers(&measured, &question);
+    let answers = match flags.ask.native(&question, native::scaled)? {
+        Some(answers) => answers,
+        None => answers(&flags.ask.measure(&question, terminal)?, &question),
+    };
     let sections = || view::timing::scales(&answers);
     let tables = || vec![view::timing::scale_rows(&answers)];
     let json = || document::value(&document::timing::scale(&answers));

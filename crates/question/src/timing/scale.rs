@@ -72,14 +72,16 @@ impl Scale {
 /// Assumptions of a prediction that are about how a launch fills the SMs, which has no part here.
 const OF_LAUNCH: &[AssumptionId] = &[AssumptionId::OneSm, AssumptionId::SteadyState, AssumptionId::WaveByWave];
 
-/// What must hold: what the prediction of the launch says of the machine and its code, and what is special here.
-pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u32>) -> Vec<String> {
+/// What must hold: what the prediction of the launch, if there is one, says of the machine and its code, and what is special
+/// here.
+pub(crate) fn assumptions(prediction: Option<&Prediction>, resident: u32, fits: Option<u32>) -> Vec<String> {
     let own = [
         "below a whole block its first warps run alone, and barriers wait for those only",
         "the caches and the other SMs are as with all blocks of the launch, whatever the number of warps",
         "every warp has as much work as another, so that n warps do n times the work of one",
     ];
-    let others = prediction.assumptions.iter().filter(|said| !OF_LAUNCH.contains(&said.id));
+    let others = prediction.into_iter().flat_map(|prediction| &prediction.assumptions);
+    let others = others.filter(|said| !OF_LAUNCH.contains(&said.id));
     let small = fits.filter(|fits| *fits > resident).map(|fits| {
         format!("the launch gives an SM {resident} blocks at once though {fits} fit: a larger grid shows more steps")
     });
