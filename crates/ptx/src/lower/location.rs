@@ -25,8 +25,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The line that a `.loc` stands for. A place is the last `.loc` that names it, so that they are told in the order
-    /// of the text.
+    /// The line that a `.loc` stands for; none for line 0, by which compilers mark what belongs to none. A place is the
+    /// last `.loc` that names it, so that they are told in the order of the text.
     pub(super) fn follow(&mut self, loc: &ast::Loc<'_>, module: &ModuleLowering<'_, '_>) -> Option<SourceLocation> {
         let place = [loc.file, loc.line, loc.column];
         match loc.inlined.as_ref().and_then(|inlined| inlined.at) {
@@ -38,8 +38,9 @@ impl Places {
         let kernel = outwards().last().and_then(name);
         let is_of_program =
             |&place: &Place| kernel.zip(name(place)).is_some_and(|(kernel, file)| lies_by(file, kernel));
-        let [file, line, _] = outwards().find(is_of_program).unwrap_or(place);
-        Some(SourceLocation { file: module.file(file)?, line })
+        let is_line = |&[_, line, _]: &Place| line > 0;
+        let [file, line, _] = outwards().filter(is_line).find(is_of_program).unwrap_or(place);
+        (line > 0).then_some(SourceLocation { file: module.file(file)?, line })
     }
 }
 
@@ -94,6 +95,12 @@ mod tests {
             "3 70 5, function_name $L__info_string1, inlined_at 2 7 1",
         ];
         assert_eq!(lines(files, &locs), ["/home/me/help.cuh:7", "/home/me/help.cuh:7"]);
+    }
+
+    #[test]
+    fn line_0_is_none() {
+        assert_eq!(lines(["k.cu", "a.h", "b.h"], &["1 7 1", "1 9 1", "1 0 0"]), ["k.cu:7", "k.cu:9"]);
+        assert_eq!(lines(["k.cu", "a.h", "b.h"], &["1 0 0, inlined_at 1 8 2"]), ["k.cu:8"]);
     }
 
     #[test]
