@@ -54,6 +54,10 @@ CASES = {
     "predict-all": ([*ASKED, "--model", "all"], lambda: wl.predict(PTX, launch=LAUNCH, gpus=GPUS, model="all")),
     "explain": (ASKED, lambda: wl.explain(PTX, launch=LAUNCH, gpus=GPUS)),
     "annotate": (ASKED, lambda: wl.annotate(PTX, launch=LAUNCH, gpus=GPUS)),
+    "annotate-listing": (
+        ["examples/teg/fadd_chain.gt200", "--grid", 10, "--block", 32, "--gpu", "gtx280"],
+        lambda: wl.annotate("examples/teg/fadd_chain.gt200", grid=10, block=32, gpus="gtx280"),
+    ),
     "scale": (ASKED, lambda: wl.scale(PTX, launch=LAUNCH, gpus=GPUS)),
     "whatif": (
         [*ASKED, "--set", "dram.bandwidth=2x", "--without", "bank-conflicts"],
@@ -159,6 +163,7 @@ def test_pages_and_plans_are_the_same():
     assert len(own.findall(page)) == len(own.findall(found)) > 1
     assert own.sub("", found) == own.sub("", page)
     assert wl.calibration_plan("h200") == command("calibrate", "--gpu", "h200", "--plan").decode()
+    assert wl.command("predict", *LAUNCHED) == command("predict", *LAUNCHED).decode()
     assert wl.schema("predict") == json.loads(command("dev", "schema", "predict"))
 
 

@@ -123,18 +123,17 @@ pub fn annotated(
 /// How a listing or a trace scales from one warp to a full SM of a GPU.
 pub fn scaled(input: &Input, request: &Request, machine: &Machine, strictness: Strictness) -> Result<Answer<Scale>> {
     let native = read(input, request)?;
-    let result = native.placed(request, machine, strictness).map(|placed| Scale {
-        kernel: native.name.demangled.clone(),
-        gpu: machine.id.clone(),
-        clock_hz: placed.config.clock,
-        warps_per_cta: native.threads.div_ceil(32),
-        most_ctas: placed.resident.min(native.ctas.len() as u32),
-        steps: scale::steps(&placed.config, &native.job(&placed)),
-        assumptions: scale::assumptions(
-            None,
-            native.ctas.len().min(placed.resident as usize) as u32,
-            Some(placed.fits),
-        ),
+    let result = native.placed(request, machine, strictness).map(|placed| {
+        let resident = placed.resident.min(native.ctas.len() as u32);
+        Scale {
+            kernel: native.name.demangled.clone(),
+            gpu: machine.id.clone(),
+            clock_hz: placed.config.clock,
+            warps_per_cta: native.threads.div_ceil(32),
+            most_ctas: resident,
+            steps: scale::steps(&placed.config, &native.job(&placed)),
+            assumptions: scale::assumptions(None, resident, Some(placed.fits)),
+        }
     });
     Ok(Answer { kernel: native.name, gpu: machine.id.clone(), result })
 }
