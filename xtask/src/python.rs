@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use cargo_metadata::MetadataCommand;
 
 use crate::dist;
 use crate::workspace::{Workspace, run};
@@ -45,14 +44,10 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<()> {
     run(tests.current_dir(&workspace.root))
 }
 
-/// Where the schema lies. The workspace's own metadata leave out crates from other sources.
+/// Where the schema lies.
 fn schema_of_sarif(workspace: &Workspace) -> Result<PathBuf> {
-    let all = MetadataCommand::new()
-        .current_dir(&workspace.root)
-        .other_options(["--locked".to_owned()])
-        .exec()
-        .context("reading the workspace with all that it depends on")?;
     let (name, path) = SARIF;
+    let all = workspace.resolved(&[])?;
     let found = all.packages.iter().find(|package| package.name.as_str() == name);
     let schema = found.and_then(|package| Some(package.manifest_path.parent()?.join(path).into_std_path_buf()));
     schema.filter(|schema| schema.is_file()).with_context(|| format!("the crate {name} has no {path}"))

@@ -29,6 +29,16 @@ impl Workspace {
         Ok(Self { root: metadata.workspace_root.clone().into_std_path_buf(), metadata })
     }
 
+    /// The crates together with all that they depend on. `options` are further ones of `cargo metadata`.
+    pub(crate) fn resolved(&self, options: &[&str]) -> Result<Metadata> {
+        let options = std::iter::once("--locked").chain(options.iter().copied()).map(str::to_owned);
+        MetadataCommand::new()
+            .current_dir(&self.root)
+            .other_options(options.collect::<Vec<_>>())
+            .exec()
+            .context("reading the workspace with all that it depends on")
+    }
+
     /// The crates of the workspace, by name.
     pub(crate) fn packages(&self) -> Vec<&Package> {
         let mut packages = self.metadata.workspace_packages();

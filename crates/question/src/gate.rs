@@ -191,16 +191,19 @@ impl Gate {
     fn judge(&self, rows: &[(&Row, Option<&Row>)], found: &mut Judgement) -> Result<()> {
         let mut is_known = rows.is_empty();
         for (row, before) in rows {
-            let (gate, subject, gpu) = (self.text.clone(), row.subject.clone(), row.gpu.clone());
+            let place = || (self.text.clone(), row.subject.clone(), row.gpu.clone());
             let now = row.value(&self.quantity);
             is_known |= now.is_some();
             match self.apply(now, *before) {
                 Ok(None) => {}
                 Ok(Some(value)) => {
-                    let is_change = self.is_on_change();
+                    let ((gate, subject, gpu), is_change) = (place(), self.is_on_change());
                     found.breaches.push(Breach { gate, subject, gpu, value, is_change });
                 }
-                Err(why) => found.unjudged.push(Unjudged { gate, subject, gpu, why }),
+                Err(why) => {
+                    let (gate, subject, gpu) = place();
+                    found.unjudged.push(Unjudged { gate, subject, gpu, why });
+                }
             }
         }
         if is_known { Ok(()) } else { Err(self.unknown(rows)) }

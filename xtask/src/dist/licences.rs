@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
+use cargo_metadata::{DependencyKind, Metadata, PackageId};
 
 use super::host;
 use super::parts::PACKAGES;
@@ -16,11 +16,7 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"
 
 /// The licences of all crates of others, each text once, with the crates that it is for.
 pub(super) fn of_others(workspace: &Workspace) -> Result<String> {
-    let metadata = MetadataCommand::new()
-        .current_dir(&workspace.root)
-        .other_options(["--locked".to_owned(), "--filter-platform".to_owned(), host()?])
-        .exec()
-        .context("reading the dependencies")?;
+    let metadata = workspace.resolved(&["--filter-platform", &host()?])?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut listed = String::new();
     for package in linked(&metadata)? {

@@ -74,25 +74,13 @@ pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Termin
         return Err(warplens_session::Error::usage(format!("{flag} says what --trace FILE.json shows")).into());
     }
     let question = flags.ask.question_of_teg(threads)?;
+    if flags.trace.is_some() && native::is_native(&flags.ask.launch.input) {
+        let message = "--trace FILE.json follows warps of a program, not of a listing or a trace";
+        return Err(warplens_session::Error::usage(message).into());
+    }
     let answers = match flags.ask.native(&question, native::annotated)? {
-        Some(_) if flags.trace.is_some() => {
-            let message = "--trace FILE.json follows warps of a program, not of a listing or a trace";
-            return Err(warplens_session::Error::usage(message).into());
-        }
         Some(answers) => answers,
-        None => {
-            let measured = flags.ask.measure(&question, terminal)?;
-            let by = match flags.by {
-                ByFlag::Auto => By::Auto,
-                ByFlag::Source => By::Source,
-                ByFlag::Input => By::Input,
-            };
-            let answers = answers(&flags.ask, &measured, &question, by)?;
-            if let Some(path) = &flags.trace {
-                trace(path, &measured, (&question, window), terminal)?;
-            }
-            answers
-        }
+        None => executed(flags, &question, window, terminal)?,
     };
     let sections = || view::timing::annotations(&answers, terminal.verbose > 0);
     let tables = || vec![view::timing::annotation_rows(&answers)];
@@ -100,6 +88,26 @@ pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Termin
     Document { title: "Stalls by line", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
     Ok(Outcome::of_models(answers.iter().any(|answer| answer.result.is_ok()), terminal))
+}
+
+/// The answers about a program, and what its warps do in a file where that is wanted.
+fn executed(
+    flags: &AnnotateFlags,
+    question: &Question,
+    window: timing::Window,
+    terminal: &Terminal,
+) -> Result<Vec<Answer<Annotated>>> {
+    let measured = flags.ask.measure(question, terminal)?;
+    let by = match flags.by {
+        ByFlag::Auto => By::Auto,
+        ByFlag::Source => By::Source,
+        ByFlag::Input => By::Input,
+    };
+    let answers = answers(&flags.ask, &measured, question, by)?;
+    if let Some(path) = &flags.trace {
+        trace(path, &measured, (question, window), terminal)?;
+    }
+    Ok(answers)
 }
 
 /// Every launch on every GPU.
