@@ -20,6 +20,7 @@ mod driver_memory;
 mod driver_module;
 mod driver_occupancy;
 mod driver_stream;
+mod driver_tensor_map;
 mod errors;
 mod functions;
 mod graphs;

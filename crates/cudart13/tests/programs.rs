@@ -129,6 +129,19 @@ fn clusters_are_those_of_the_kernel_or_of_the_launch_and_impossible_ones_are_ref
 }
 
 #[test]
+fn boxes_of_tensors_come_as_their_map_says_and_impossible_maps_are_refused() {
+    let (stdout, stderr, _, code) = outcome_on("tensor_map", ("h200", &[]));
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+    for words in [
+        "cuTensorMapEncodeTiled of type 11 is not supported",
+        "cuTensorMapEncodeTiled: a row of the box has 16 bytes, and only rows of 64 are swizzled here",
+        "cuTensorMapEncodeTiled: a tensor begins at a multiple of 16 bytes, and so do its rows",
+    ] {
+        assert!(stderr.contains(words), "{words}: {stderr}");
+    }
+}
+
+#[test]
 fn events_have_the_times_of_the_time_line() {
     let (stdout, stderr, trail, code) = outcome("time_line");
     assert_eq!(code, Some(0), "{stderr}");

@@ -17,6 +17,10 @@ use crate::raw::Cells;
 use crate::semantics::warp::Exchange;
 use crate::warpgroup::Warpgroups;
 
+/// Turns of loops that may wait, for each warp of a CTA, after which it gives way at once. That is more than most need, and
+/// few enough where thousands fight for one word and all but one of them lose each time.
+const PROMPT_TURNS: u32 = 64;
+
 /// A CTA with its warps and shared memory.
 pub(crate) struct Cta<E: Engine, R> {
     pub(crate) id: CtaId,
@@ -30,6 +34,8 @@ pub(crate) struct Cta<E: Engine, R> {
     pub(crate) phase: u64,
     /// Where its clock stands.
     pub(crate) clock: u64,
+    /// Turns of loops that may wait after which its warps give way at once.
+    pub(crate) prompt_turns: u32,
     /// Products that its warps make together.
     pub(crate) warpgroups: Warpgroups,
     /// What the observer keeps for the CTA.
@@ -263,6 +269,7 @@ impl<E: Engine> Pool<E> {
             cluster: None,
             phase: 0,
             clock: 0,
+            prompt_turns: PROMPT_TURNS * n_warps,
             warpgroups: Warpgroups::default(),
             record,
         }

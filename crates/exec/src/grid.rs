@@ -10,7 +10,6 @@ use warplens_trace::{Clusters, CtaId, Observer};
 
 use crate::barrier::BarrierRule;
 use crate::calls::STACK_LIMIT;
-use crate::cluster::Group;
 use crate::cta::{CtaShape, Pool};
 use crate::decoded::Code;
 use crate::engine::Engine;
@@ -485,11 +484,62 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
     }
 }
 
+/// Groups that wait for something that others do. All have a turn before one has its next.
+struct Waiting<G> {
+    /// Those that had their turn.
+    after: VecDeque<G>,
+    /// Those that did not, last one first.
+    before: Vec<G>,
+    /// They come in the order in which they were started, each time.
+    is_in_order: bool,
+    rounds: u64,
+}
+
+impl<G> Waiting<G> {
+    /// CTAs that fight for a word come to it in the order in which they were started, and then in another one each time: if
+    /// the lowest were always first, the maximum of their numbers would be found in as many steps as there are threads.
+    fn new(mode: Mode) -> Self {
+        Self { after: VecDeque::new(), before: Vec::new(), is_in_order: mode.takes_turns(), rounds: 0 }
+    }
+
+    fn len(&self) -> usize {
+        self.after.len() + self.before.len()
+    }
+
+    fn push(&mut self, group: G) {
+        self.after.push_back(group);
+    }
+
+    /// The one whose turn it is.
+    fn next(&mut self) -> Option<G> {
+        if self.is_in_order {
+            return self.after.pop_front();
+        }
+        if self.before.is_empty() {
+            self.before.extend(self.after.drain(..).rev());
+            if self.rounds > 0 {
+                shuffle(&mut self.before, self.rounds);
+            }
+            self.rounds += 1;
+        }
+        self.before.pop()
+    }
+}
+
+/// Brings things into an order that looks like any (Knuth, The Art of Computer Programming, algorithm 3.4.2 P, with the
+/// numbers of MMIX, 3.3.4).
+fn shuffle<T>(things: &mut [T], seed: u64) {
+    let mut number = seed;
+    for left in (2..=things.len()).rev() {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        things.swap(left - 1, (number >> 33) as usize % left);
+    }
+}
+
 fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resident: usize) -> WorkerResult<O> {
     let mut worker = Worker::new(shared, observer);
     let mut pool = Pool::default();
-    // Groups that wait for something that others do, longest waiting first.
-    let mut waiting: VecDeque<Group<E, O::Cta>> = VecDeque::new();
+    let mut waiting = Waiting::new(shared.mode);
     let error = loop {
         // After a failure the groups under way still end: all before it have been started, so the first failure is found
         // whatever the number of workers.
@@ -501,7 +551,7 @@ fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resid
                 let code = (shared.code(), shared.bound());
                 pool.start_group(code, shared.program.kernel, &shared.shape, (position, ctas))
             }
-            None => match waiting.pop_front() {
+            None => match waiting.next() {
                 Some(group) => group,
                 None => break None,
             },
@@ -511,7 +561,7 @@ fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resid
                 shared.progress.fetch_add(group.ctas.len() as u64, Ordering::Relaxed);
                 group.ctas.into_iter().for_each(|cta| worker.end_cta(pool.recycle(cta)));
             }
-            Ok(CtaStatus::Yielded | CtaStatus::Waiting) => waiting.push_back(group),
+            Ok(CtaStatus::Yielded | CtaStatus::Waiting) => waiting.push(group),
             Ok(CtaStatus::Halted) => break None,
             Err(error) => {
                 shared.failed.store(true, Ordering::Relaxed);

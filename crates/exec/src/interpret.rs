@@ -445,7 +445,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         }
     }
 
-    /// Notes a turn of a loop that may wait for other threads, and ends the turn of a path that seems to do so.
+    /// Notes a turn of a loop that may wait for other threads. Others run before the next one, as they would on a GPU, unless
+    /// the CTA has done so very often and the path is not seen to wait.
     #[inline(never)]
     fn watch(&mut self, cta: &mut Cta<E, O::Cta>, warp: usize, path: &mut Path, block: &Block, wait: Wait) {
         let taken = block.guard.map_or(path.mask, |guard| path.mask & self.flow_predicate(cta, warp, path, guard));
@@ -457,7 +458,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             staying |= path.mask & !taken;
         }
         path.turns.note(&wait, path.block, path.mask, staying);
-        if path.turns.count >= WAITING_TURNS {
+        let is_prompt = staying != 0 && cta.prompt_turns > 0;
+        cta.prompt_turns -= u32::from(is_prompt);
+        if is_prompt || path.turns.count >= WAITING_TURNS {
             self.turn_end = 0;
         }
     }

@@ -169,6 +169,11 @@ impl TensorMap {
         counts.product::<u64>() * u64::from(self.ty.bytes())
     }
 
+    /// Bytes that a copy moves along the dense dimension.
+    pub fn row_bytes(&self) -> u64 {
+        u64::from(self.count(0)) * u64::from(self.ty.bytes())
+    }
+
     /// Why no GPU takes the map, if so (CUDA driver API, `cuTensorMapEncodeTiled`).
     pub fn fault(&self) -> Option<String> {
         let n = self.extents.len();
@@ -193,7 +198,7 @@ impl TensorMap {
         if self.strides.iter().any(|&stride| stride >= 1 << 40) {
             return Some("a stride is less than 2^40 bytes".to_owned());
         }
-        let row = u64::from(self.count(0)) * u64::from(self.ty.bytes());
+        let row = self.row_bytes();
         if !row.is_multiple_of(16) {
             return Some(format!("a row of the box has {row} bytes, which is no multiple of 16"));
         }

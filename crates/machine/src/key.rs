@@ -279,6 +279,10 @@ keys! {
     L2AtomicCycles = "l2.atomic_cycles", Cycles;
     /// Cycles from one atomic operation on a floating-point number in the L2 cache to the next on the same one.
     L2FloatAtomicCycles = "l2.float_atomic_cycles", Cycles;
+    /// Bytes beside each other that lie in one slice of the L2 cache.
+    L2SliceBytes = "l2.slice_bytes", Bytes;
+    /// Cycles for which a slice of the L2 cache does what an atomic instruction asks for in a sector.
+    L2AtomicSectorCycles = "l2.atomic_sector_cycles", Cycles;
     /// Cycles from one atomic operation on 64-bit floating-point numbers to the next in a slice of the L2 cache, whichever
     /// numbers they are of.
     L2DoubleAtomicCycles = "l2.double_atomic_cycles", Cycles;

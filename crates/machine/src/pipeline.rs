@@ -58,6 +58,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::LsuSmInterval => interval_of_lanes(key, false),
         Key::L2FloatAtomicCycles if major >= 7 => of_design(machine, key),
         Key::L2FloatAtomicCycles => same_as(key, Key::L2AtomicCycles, "an operation on an integer"),
+        Key::L2SliceBytes | Key::L2AtomicSectorCycles if major >= 7 => of_design(machine, key),
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
         Key::DramActivationInterval => activation_interval(machine),
         // Until 7.5 the number of sectors that are fetched cannot be set, and is one.

@@ -217,7 +217,7 @@ impl Runtime {
     }
 
     /// Says what went wrong, writes it down, and keeps an error that stays.
-    pub(crate) fn fail(&mut self, status: Status, message: &str) -> Status {
+    pub fn fail(&mut self, status: Status, message: &str) -> Status {
         if status.is_sticky() {
             self.sticky = Some(status);
         }

@@ -28,7 +28,7 @@ pub use config::{
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};
-pub use unit::atomics::{AtomicConfig, GlobalAtomics};
+pub use unit::atomics::{AtomicConfig, GlobalAtomics, RoundConfig, SliceConfig};
 pub use unit::{Bound, DelayConfig, UnitKind};
 
 use warplens_stats::Footprint;

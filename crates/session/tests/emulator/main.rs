@@ -14,6 +14,7 @@ mod races;
 mod random;
 mod vectors;
 mod video;
+mod waiting;
 
 /// The engine that executes what is written in the IR.
 type Tested = warplens_exec::Simt;

@@ -10,9 +10,12 @@
 //! The share is what the first CTA of each SM shows, by sectors. Where nothing was looked at (foreign traces, launches
 //! of one CTA) a word is this SM's own.
 //!
-//! Floating-point numbers take longer than integers (`l2.float_atomic_cycles`). Where a machine says what a slice of the
-//! cache takes for one of 64 bits (`l2.double_atomic_cycles`), those on all words of a slice wait for each other, and so do
-//! all of the launch for the slices; what lies in 256 bytes is taken to lie in one of them.
+//! Floating-point numbers take longer than integers (`l2.float_atomic_cycles`). Operations on all words of a slice of the
+//! cache wait for each other: it takes a sector at a time (`l2.atomic_sector_cycles`), or one number at a time where these
+//! are of 64 bits of floating point and the machine says how long that takes (`l2.double_atomic_cycles`). What lies in
+//! `l2.slice_bytes` is in one slice: sums of an H200 on one line take it 1.23 cycles for each sector of a warp, and on eight
+//! lines 0.29 (`validation/measured/h200/microbenchmarks.csv`). Where it is known how many slices there are (`l2.slices`),
+//! all operations of the launch wait for these, too.
 //!
 //! Operations of one warp on one word do not merge: NVIDIA's guide to Nsight (memory statistics of atomics) says of such
 //! an instruction that each read, modification and write occurs and that they are all serialised. Where the address is
@@ -25,8 +28,11 @@
 //! wavefronts for each such operation on random ones of 256 and 16 words (`validation/measured/h200/counters.csv`), which
 //! is 3.15 and 1 where lanes on one word share, and 3.54 and 4.9 where they do not. Those that are a loop of machine
 //! code ([`MachineInst::LOOP`](warplens_trace::MachineInst::LOOP)) succeed one after the other on a word, a load, an
-//! operation and an exchange each, whichever warps of the CTA they come from. What the rounds cost that fail, in issue slots
-//! and on the lanes of the operation, is not modelled.
+//! operation and an exchange each, whichever warps of the CTA they come from. Rounds that fail take the lanes of the
+//! operation as those do that succeed: so a double that all threads of a CTA add to takes 1031 us on an RTX 3080, which has
+//! two lanes for doubles in an SM, and not the 167 of one success after the other
+//! (`validation/hecbench/measured-rtx3080.csv`, `atomicPerf`). What they cost in issue slots and beside other work on these lanes is not
+//! modelled.
 //!
 //! A word are the aligned four bytes that hold the operation's first byte. Machines without an L2 cache for data (compute
 //! capability 1.x) have no number for this, and nothing is delayed there.
@@ -35,9 +41,10 @@ use rustc_hash::FxHashMap;
 use warplens_isa::StateSpace;
 use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::bank::{self, Passes};
-use warplens_stats::{BankRule, Footprint, Request};
+use warplens_stats::{BankRule, Footprint, Request, sector};
 use warplens_trace::{AccessKind, MachineClass, MachineInst, WARP_SIZE};
 
+use super::port::Port;
 use super::share::Share;
 use super::{Delay, Effect, UnitKind};
 use crate::memory::Arrival;
@@ -45,8 +52,6 @@ use crate::{Job, SmConfig, Without};
 
 /// Bytes of a word.
 const WORD: u64 = 4;
-/// Bytes that lie in one slice of the L2 cache.
-const SLICE: u64 = 256;
 /// Round trips to the L2 cache by which the SMs of a chip go out of step.
 const OUT_OF_STEP: f64 = 2.0;
 
@@ -55,8 +60,17 @@ const OUT_OF_STEP: f64 = 2.0;
 pub struct AtomicConfig {
     /// Of global memory; none where nothing is delayed.
     pub global: Option<GlobalAtomics>,
-    /// Cycles of a round of a loop in shared memory: on 32 bits, and on 64.
-    pub rounds: [f64; 2],
+    /// Of a loop in shared memory: on 32 bits, and on 64.
+    pub rounds: [RoundConfig; 2],
+}
+
+/// Numbers of a round of a loop: a load, an operation and an exchange.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RoundConfig {
+    /// Cycles from one round to the next.
+    pub cycles: f64,
+    /// Cycles for which a warp takes the SM's lanes of the operation.
+    pub lane_cycles: f64,
 }
 
 /// Numbers of global memory.
@@ -66,10 +80,23 @@ pub struct GlobalAtomics {
     pub cycles: f64,
     /// Cycles of one on a floating-point number.
     pub float_cycles: f64,
-    /// Cycles of one on 64 bits of floating point in a slice, and how many slices there are; none where that is unknown.
-    pub doubles: Option<(f64, f64)>,
+    /// What its slices take; none where that is unknown.
+    pub slices: Option<SliceConfig>,
     /// Round trip to the L2 cache.
     pub latency: f64,
+}
+
+/// Numbers of the slices of the L2 cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SliceConfig {
+    /// Bytes beside each other that lie in one.
+    pub bytes: u64,
+    /// Cycles for the words of a sector that an instruction operates on.
+    pub sector_cycles: f64,
+    /// Cycles for a number of 64 bits of floating point; none where these are as others.
+    pub double_cycles: Option<f64>,
+    /// How many there are; none where that is unknown.
+    pub count: Option<f64>,
 }
 
 /// State.
@@ -82,8 +109,21 @@ pub(crate) struct Atomics<'a> {
     active_sms: f64,
     footprint: Option<&'a Footprint>,
     words: FxHashMap<Place, Word>,
-    /// This SM's share of the slices, for doubles.
+    /// This SM's share of the slices.
     slices: Share,
+    /// The lanes of the operations of loops, on 32 bits and on 64.
+    lanes: [Port; 2],
+    /// By the place of a warp: its last loop.
+    loops: FxHashMap<usize, Loop>,
+}
+
+/// A loop of a warp, whose next one begins when it is over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loop {
+    /// When it would be over if rounds waited for nothing but each other.
+    succeeds_at: f64,
+    /// When it is over.
+    ends_at: f64,
 }
 
 /// Where operations wait for each other.
@@ -116,16 +156,29 @@ impl<'a> Delay<'a> for Atomics<'a> {
         if !is_used || reader.need(Key::L2Size)? == 0.0 {
             return Ok(AtomicConfig::default());
         }
-        let doubles = reader.optional(Key::L2DoubleAtomicCycles).zip(reader.optional(Key::L2Slices));
+        let known = reader.optional(Key::L2SliceBytes).zip(reader.optional(Key::L2AtomicSectorCycles));
+        let slices = known.map(|(bytes, sector_cycles)| SliceConfig {
+            bytes: (bytes as u64).max(WORD),
+            sector_cycles,
+            double_cycles: reader.optional(Key::L2DoubleAtomicCycles),
+            count: reader.optional(Key::L2Slices),
+        });
         let global = GlobalAtomics {
             cycles: reader.need(Key::L2AtomicCycles)?,
             float_cycles: reader.need(Key::L2FloatAtomicCycles)?,
-            doubles,
+            slices,
             latency: reader.need(Key::LatencyL2)?,
         };
         let around = reader.optional(Key::LatencyShared).zip(reader.optional(Key::LatencySharedAtomic));
         let around = around.map_or(0.0, |(load, exchange)| load + exchange);
-        let rounds = [Key::LatencyFp32, Key::LatencyFp64].map(|key| around + reader.optional(key).unwrap_or(0.0));
+        let rounds =
+            [(Key::LatencyFp32, Key::LanesFp32), (Key::LatencyFp64, Key::LanesFp64)].map(|(latency, lanes)| {
+                let cycles = around + reader.optional(latency).unwrap_or(0.0);
+                RoundConfig {
+                    cycles,
+                    lane_cycles: reader.optional(lanes).map_or(0.0, |lanes| WARP_SIZE as f64 / lanes),
+                }
+            });
         Ok(AtomicConfig { global: Some(global), rounds })
     }
 
@@ -142,6 +195,8 @@ impl<'a> Delay<'a> for Atomics<'a> {
             footprint: job.footprint,
             words: FxHashMap::default(),
             slices: Share::new(active_sms, OUT_OF_STEP * latency),
+            lanes: [Port::default(); 2],
+            loops: FxHashMap::default(),
         }
     }
 
@@ -162,7 +217,7 @@ impl<'a> Delay<'a> for Atomics<'a> {
         let is_wide = access.element_bytes > 4;
         let (way, cycles) = match (access.space, self.config.global) {
             (StateSpace::Shared, _) if arrival.amount == MachineInst::LOOP => {
-                (Way::Loop, self.config.rounds[usize::from(is_wide)])
+                (Way::Loop, self.config.rounds[usize::from(is_wide)].cycles)
             }
             (StateSpace::Shared, _) | (_, None) => return done,
             (_, Some(global)) if arrival.amount == MachineInst::FLOATING => (Way::Float, global.float_cycles),
@@ -181,22 +236,31 @@ impl<'a> Delay<'a> for Atomics<'a> {
                     Way::Loop => Place::Shared(arrival.cta, same[0]),
                     Way::Float | Way::Integer => Place::Word(same[0]),
                 };
-                last = last.max(self.operate(cycles, place, same.len() as f64, done));
+                last = last.max(self.operate(cycles, (place, same[0] * WORD), same.len() as f64, done));
             }
-            let doubles = self.config.global.and_then(|global| global.doubles);
-            if let Some((cycles, n_slices)) = doubles.filter(|_| way == Way::Float && is_wide) {
-                last = last.max(self.slices.reserve(done, n_lanes as f64 * cycles * self.active_sms / n_slices));
-                for same in words.chunk_by(|one, other| one * WORD / SLICE == other * WORD / SLICE) {
-                    let place = Place::Slice(same[0] * WORD / SLICE);
-                    last = last.max(self.operate(cycles, place, same.len() as f64, done));
-                }
+            let slices = self.config.global.and_then(|global| global.slices);
+            if let Some(slices) = slices.filter(|_| way != Way::Loop) {
+                last = last.max(self.take_slices(&slices, way == Way::Float && is_wide, words, done));
             }
+        }
+        if way == Way::Loop && cycles > 0.0 {
+            let before = self.loops.get(&arrival.slot).copied().unwrap_or_default();
+            let rounds = ((last - done.max(before.succeeds_at)) / cycles).round().max(0.0) + 1.0;
+            let succeeds_at = last;
+            let taken = rounds * self.config.rounds[usize::from(is_wide)].lane_cycles;
+            last = last.max(self.lanes[usize::from(is_wide)].reserve(done.max(before.ends_at), taken) + taken);
+            self.loops.insert(arrival.slot, Loop { succeeds_at, ends_at: last });
         }
         last
     }
 
     fn busy(&self) -> Option<(UnitKind, f64)> {
-        let busy = self.words.values().map(|word| word.busy).chain([self.slices.busy]);
+        let busy = self
+            .words
+            .values()
+            .map(|word| word.busy)
+            .chain([self.slices.busy])
+            .chain(self.lanes.map(|lanes| lanes.busy));
         let busiest = busy.max_by(f64::total_cmp).filter(|_| !self.words.is_empty())?;
         Some((UnitKind::AtomicWord, busiest))
     }
@@ -211,16 +275,33 @@ enum Way {
 }
 
 impl Atomics<'_> {
-    /// Operates on a place so many times, the first time not before `at`; returns when the last one is done.
-    fn operate(&mut self, cycles: f64, place: Place, operations: f64, at: f64) -> f64 {
+    /// The slices do what a warp asks for on these words, which ascend; returns when the last one has.
+    fn take_slices(&mut self, config: &SliceConfig, are_doubles: bool, words: &[u64], at: f64) -> f64 {
+        let doubles = config.double_cycles.filter(|_| are_doubles);
+        let sector = |word: u64| word * WORD / sector::BYTES;
+        let slice = |word: u64| word * WORD / config.bytes;
+        let (mut last, mut all) = (at, 0.0);
+        for of_slice in words.chunk_by(|&one, &other| slice(one) == slice(other)) {
+            let (operations, cycles) = match doubles {
+                Some(cycles) => (of_slice.len(), cycles),
+                None => (of_slice.chunk_by(|&one, &other| sector(one) == sector(other)).count(), config.sector_cycles),
+            };
+            let place = (Place::Slice(slice(of_slice[0])), of_slice[0] * WORD);
+            last = last.max(self.operate(cycles, place, operations as f64, at));
+            all += operations as f64 * cycles;
+        }
+        match config.count {
+            Some(n_slices) => last.max(self.slices.reserve(at, all * self.active_sms / n_slices)),
+            None => last,
+        }
+    }
+
+    /// Operates so many times on a place, at an address, the first time not before `at`; returns when the last one is done.
+    fn operate(&mut self, cycles: f64, (place, address): (Place, u64), operations: f64, at: f64) -> f64 {
         let (footprint, n_sms, active_sms) = (self.footprint, self.n_sms, self.active_sms);
         let word = self.words.entry(place).or_insert_with(|| {
-            let address = match place {
-                Place::Word(word) => Some(word * WORD),
-                Place::Slice(slice) => Some(slice * SLICE),
-                Place::Shared(..) => None,
-            };
-            let share = address.and_then(|address| footprint?.touching(address, n_sms));
+            let is_global = !matches!(place, Place::Shared(..));
+            let share = footprint.filter(|_| is_global).and_then(|footprint| footprint.touching(address, n_sms));
             Word {
                 interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)),
                 free_at: 0.0,
@@ -239,17 +320,27 @@ mod tests {
     use super::*;
 
     fn unit(active_sms: f64, footprint: Option<&Footprint>) -> Atomics<'_> {
-        let (config, words, slices) = (AtomicConfig::default(), FxHashMap::default(), Share::new(active_sms, 0.0));
-        Atomics { config, is_left_out: false, banks: BankRule::Cc20, n_sms: 8, active_sms, footprint, words, slices }
+        Atomics {
+            config: AtomicConfig::default(),
+            is_left_out: false,
+            banks: BankRule::Cc20,
+            n_sms: 8,
+            active_sms,
+            footprint,
+            words: FxHashMap::default(),
+            slices: Share::new(active_sms, 0.0),
+            lanes: [Port::default(); 2],
+            loops: FxHashMap::default(),
+        }
     }
 
     #[test]
     fn operations_on_a_word_take_turns_and_others_do_not_wait() {
         let mut atomics = unit(8.0, None);
-        assert_eq!(atomics.operate(2.0, Place::Word(5), 32.0, 100.0), 162.0);
+        assert_eq!(atomics.operate(2.0, (Place::Word(5), 4 * 5), 32.0, 100.0), 162.0);
         // One cycle before the word is free, and on time.
-        assert_eq!(atomics.operate(2.0, Place::Word(5), 1.0, 163.0), 164.0);
-        assert_eq!(atomics.operate(2.0, Place::Word(5), 1.0, 166.0), 166.0);
-        assert_eq!(atomics.operate(2.0, Place::Word(6), 1.0, 100.0), 100.0);
+        assert_eq!(atomics.operate(2.0, (Place::Word(5), 4 * 5), 1.0, 163.0), 164.0);
+        assert_eq!(atomics.operate(2.0, (Place::Word(5), 4 * 5), 1.0, 166.0), 166.0);
+        assert_eq!(atomics.operate(2.0, (Place::Word(6), 4 * 6), 1.0, 100.0), 100.0);
     }
 }

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use warplens_isa::StateSpace;
 use warplens_sim::{
-    AtomicConfig, DelayConfig, Effect, GlobalAtomics, Options, SmConfig, Surroundings, Without, simulate,
+    AtomicConfig, DelayConfig, Effect, GlobalAtomics, Options, RoundConfig, SliceConfig, SmConfig, Surroundings,
+    Without, simulate,
 };
 use warplens_stats::{Footprint, Lines, TraceRequest, Tracer};
 use warplens_trace::{
@@ -19,14 +20,17 @@ const THREADS: u64 = (CTAS * WARPS) as u64 * WARP_SIZE as u64;
 const TIMES: u16 = 8;
 const OPERATIONS: u64 = THREADS * TIMES as u64;
 
+const ROUNDS: [RoundConfig; 2] =
+    [RoundConfig { cycles: 50.0, lane_cycles: 0.25 }, RoundConfig { cycles: 80.0, lane_cycles: 0.5 }];
+
 fn machine() -> SmConfig {
     with(2.0)
 }
 
 /// One whose L2 cache takes so many cycles for an operation on a word.
 fn with(cycles: f64) -> SmConfig {
-    let global = GlobalAtomics { cycles, float_cycles: 2.0 * cycles, doubles: None, latency: 215.0 };
-    of_config(AtomicConfig { global: Some(global), rounds: [50.0, 80.0] })
+    let global = GlobalAtomics { cycles, float_cycles: 2.0 * cycles, latency: 215.0, ..GlobalAtomics::default() };
+    of_config(AtomicConfig { global: Some(global), rounds: ROUNDS })
 }
 
 fn of_config(atomics: AtomicConfig) -> SmConfig {
@@ -96,6 +100,23 @@ fn a_loop_in_shared_memory_takes_a_round_for_each_operation_on_a_word_of_its_cta
 }
 
 #[test]
+fn rounds_of_a_loop_that_fail_take_the_lanes_of_the_operation() {
+    let of = |lane_cycles, words| {
+        let slow = RoundConfig { lane_cycles, ..ROUNDS[1] };
+        let config = of_config(AtomicConfig { rounds: [ROUNDS[0], slow], ..machine().delays.atomics });
+        cycles_of(&config, StateSpace::Shared, words, (MachineInst::LOOP, 8))
+    };
+    let warps = u64::from(CTAS * WARPS);
+    // On words of their own each warp has one round for each of its operations, and the lanes serve them one after the other.
+    let alone = 16 * warps * u64::from(TIMES);
+    assert!((alone..2 * alone).contains(&of(16.0, THREADS)), "{} {alone}", of(16.0, THREADS));
+    // All of a CTA on one word: the warp that comes last has a round for each success, the mean one for half of them.
+    let least = alone * 32 * u64::from(WARPS) / 2;
+    assert!((least..2 * least).contains(&of(16.0, 1)), "{} {least}", of(16.0, 1));
+    assert!(of(0.5, 1) < of(16.0, 1));
+}
+
+#[test]
 fn an_operation_that_counts_lanes_takes_those_on_one_word_together() {
     let of = |amount, words| cycles_of(&machine(), StateSpace::Shared, words, (amount, 4));
     let (counted, added) = (of(MachineInst::COUNTED, 1), of(1, 1));
@@ -107,8 +128,9 @@ fn an_operation_that_counts_lanes_takes_those_on_one_word_together() {
 #[test]
 fn doubles_wait_for_the_slices_of_the_cache() {
     let slices = |n| {
-        let global = GlobalAtomics { cycles: 1.0, float_cycles: 1.0, doubles: Some((1.0, n)), latency: 215.0 };
-        of_config(AtomicConfig { global: Some(global), rounds: [0.0; 2] })
+        let slices = SliceConfig { bytes: 256, sector_cycles: 1.0, double_cycles: Some(1.0), count: Some(n) };
+        let global = GlobalAtomics { cycles: 1.0, float_cycles: 1.0, slices: Some(slices), latency: 215.0 };
+        of_config(AtomicConfig { global: Some(global), rounds: [RoundConfig::default(); 2] })
     };
     let of = |n_slices, words| cycles_of(&slices(n_slices), StateSpace::Global, words, (MachineInst::FLOATING, 8));
     // All words lie in 256 bytes, and so in one slice.
@@ -116,6 +138,23 @@ fn doubles_wait_for_the_slices_of_the_cache() {
     assert!(of(40.0, THREADS) < OPERATIONS / 2, "{}", of(40.0, THREADS));
     // One slice serves everything.
     assert!(of(1.0, THREADS) >= OPERATIONS, "{}", of(1.0, THREADS));
+}
+
+#[test]
+fn a_slice_takes_a_sector_at_a_time() {
+    let of = |words| {
+        let slices = SliceConfig { bytes: 256, sector_cycles: 8.0, double_cycles: None, count: None };
+        let global = GlobalAtomics { slices: Some(slices), latency: 215.0, ..GlobalAtomics::default() };
+        let config = of_config(AtomicConfig { global: Some(global), rounds: ROUNDS });
+        cycles_of(&config, StateSpace::Global, words, (1, 4))
+    };
+    let instructions = OPERATIONS / WARP_SIZE as u64;
+    let latency = u64::from(modern().dram.latency);
+    // Sectors of each instruction, and slices that they lie in.
+    for (words, sectors, slices) in [(1, 1, 1), (8, 1, 1), (32, 4, 1), (256, 4, 4)] {
+        let least = 8 * instructions * sectors / slices;
+        assert!((least..least + 4 * latency).contains(&of(words)), "{words}: {} {least}", of(words));
+    }
 }
 
 /// The footprint of CTAs that each touch 32 bytes at these addresses.
