@@ -39,6 +39,7 @@ UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 OTHERS = {
     ("assert", "perfKernel"): "was measured as an empty kernel: its loop of assertions was not compiled",
     ("adv", "advCubatureHex3D"): "was measured in single precision",
+    ("md", "md"): "was measured in double precision",
     ("is", "create_seq_gpu_kernel"): "was measured with a larger class of the benchmark",
 }
 
