@@ -35,6 +35,8 @@ CLOCKS = {
 UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
+# Errors in per cent from which on rows are listed.
+LEAST = 25
 # Measured kernels that are other code, or have other work, than those of the same name and shape here: why.
 OTHERS = {
     ("assert", "perfKernel"): "was measured as an empty kernel: its loop of assertions was not compiled",
@@ -155,8 +157,11 @@ def table(folder):
             text.append(f"| {words} {summary(part)}")
     text += [f"| all {summary(pairs)}", "", f"{ambiguous} of them are one of several instances: by their operations, or else the first.", ""]
     text += [f"Left out: `{kernel}` of `{name}` {why}." for (name, kernel), why in OTHERS.items()] + [""]
+    text += [f"Rows that are {LEAST} % off or more:", ""]
     text += ["| program | kernel | predicted, us | measured, us | error, % | bound by |", "|---|---|---:|---:|---:|---|"]
     for name, kernel, predicted, time, bound in sorted(pairs, key=lambda pair: -abs(pair[2] / pair[3] - 1)):
+        if abs(predicted / time - 1) * 100 < LEAST:
+            break
         text.append(f"| {name} | {kernel} | {predicted:.1f} | {time:.1f} | {100 * (predicted / time - 1):+.1f} | {bound} |")
     print("\n".join(text))
 

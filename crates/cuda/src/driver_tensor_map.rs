@@ -3,12 +3,14 @@
 //! What the driver writes into the 128 bytes of a map is not public, and no program may look at them; here they are those
 //! that the emulator reads ([`TensorMap::pack`]).
 
-use warplens_isa::{Swizzle, TENSOR_MAP_BYTES, TensorMap};
+use warplens_isa::{MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_BYTES, TensorMap};
 use warplens_runtime::Status;
 
 use crate::guard::driver_call;
 use crate::pointers::{In, Memory, Out};
 use crate::{Runtime, api};
+
+const CALL: &str = "cuTensorMapEncodeTiled";
 
 type Result<T> = std::result::Result<T, Status>;
 
@@ -27,9 +29,8 @@ fn encode(
     (ty, rank, address, extents, strides, box_extents, steps): Tensor,
     (interleave, swizzle, fill): Ways,
 ) -> Result<TensorMap> {
-    const CALL: &str = "cuTensorMapEncodeTiled";
     let rank = rank as usize;
-    if !(1..=5).contains(&rank) || !(0..=1).contains(&fill) {
+    if !(1..=MOST_TENSOR_DIMENSIONS).contains(&rank) || !(0..=1).contains(&fill) {
         return Err(Status::INVALID_VALUE);
     }
     // Both enumerations are in the order of ours; those that follow are not known here.
@@ -47,7 +48,7 @@ fn encode(
     let Ok(extents) = extents else {
         return Err(runtime.unsupported(&format!("{CALL} of 2^32 elements along a dimension")));
     };
-    let map = TensorMap {
+    Ok(TensorMap {
         address: address.address(),
         ty,
         extents,
@@ -56,12 +57,16 @@ fn encode(
         steps: steps.list(rank)?,
         swizzle,
         fills_nan: fill == 1,
-    };
-    let Some(fault) = map.fault() else { return Ok(map) };
+    })
+}
+
+/// The bytes of a map, if a GPU and the emulator take it.
+fn packed(runtime: &mut Runtime, call: &str, map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES]> {
+    let Some(fault) = map.fault() else { return Ok(map.pack()) };
     // GPUs take rows that are shorter than what is swizzled.
-    let is_short = swizzle.span().is_some_and(|span| map.steps[0] > 0 && map.row_bytes() < u64::from(span));
+    let is_short = map.swizzle.span().is_some_and(|span| map.steps[0] > 0 && map.row_bytes() < u64::from(span));
     let status = if is_short { Status::NOT_SUPPORTED } else { Status::INVALID_VALUE };
-    Err(runtime.fail(status, &format!("{CALL}: {fault}")))
+    Err(runtime.fail(status, &format!("{call}: {fault}")))
 }
 
 api! { driver_call;
@@ -82,16 +87,13 @@ api! { driver_call;
     ) |runtime| {
         let tensor = (ty, rank, address, extents, strides, box_extents, steps);
         let map = encode(runtime, tensor, (interleave, swizzle, fill))?;
-        to.set(map.pack())
+        to.set(packed(runtime, CALL, &map)?)
     }
 
     /// Changes where the tensor of a map lies.
     fn cuTensorMapReplaceAddress(map: Out<[u8; TENSOR_MAP_BYTES]>, address: Memory) |runtime| {
         let mut changed = TensorMap::unpack(&map.get()?).map_err(|_| Status::INVALID_VALUE)?;
         changed.address = address.address();
-        match changed.fault() {
-            Some(fault) => Err(runtime.fail(Status::INVALID_VALUE, &format!("cuTensorMapReplaceAddress: {fault}"))),
-            None => map.set(changed.pack()),
-        }
+        map.set(packed(runtime, "cuTensorMapReplaceAddress", &changed)?)
     }
 }

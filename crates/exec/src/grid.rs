@@ -1,6 +1,5 @@
 //! Launching grids: CTAs on all cores, or in a fixed order where it matters.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
@@ -487,7 +486,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
 /// Groups that wait for something that others do. All have a turn before one has its next.
 struct Waiting<G> {
     /// Those that had their turn.
-    after: VecDeque<G>,
+    after: Vec<G>,
     /// Those that did not, last one first.
     before: Vec<G>,
     /// They come in the order in which they were started, each time.
@@ -499,7 +498,7 @@ impl<G> Waiting<G> {
     /// CTAs that fight for a word come to it in the order in which they were started, and then in another one each time: if
     /// the lowest were always first, the maximum of their numbers would be found in as many steps as there are threads.
     fn new(mode: Mode) -> Self {
-        Self { after: VecDeque::new(), before: Vec::new(), is_in_order: mode.takes_turns(), rounds: 0 }
+        Self { after: Vec::new(), before: Vec::new(), is_in_order: mode.takes_turns(), rounds: 0 }
     }
 
     fn len(&self) -> usize {
@@ -507,17 +506,15 @@ impl<G> Waiting<G> {
     }
 
     fn push(&mut self, group: G) {
-        self.after.push_back(group);
+        self.after.push(group);
     }
 
     /// The one whose turn it is.
     fn next(&mut self) -> Option<G> {
-        if self.is_in_order {
-            return self.after.pop_front();
-        }
         if self.before.is_empty() {
-            self.before.extend(self.after.drain(..).rev());
-            if self.rounds > 0 {
+            std::mem::swap(&mut self.before, &mut self.after);
+            self.before.reverse();
+            if self.rounds > 0 && !self.is_in_order {
                 shuffle(&mut self.before, self.rounds);
             }
             self.rounds += 1;

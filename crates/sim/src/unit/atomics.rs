@@ -31,8 +31,8 @@
 //! operation and an exchange each, whichever warps of the CTA they come from. Rounds that fail take the lanes of the
 //! operation as those do that succeed: so a double that all threads of a CTA add to takes 1031 us on an RTX 3080, which has
 //! two lanes for doubles in an SM, and not the 167 of one success after the other
-//! (`validation/hecbench/measured-rtx3080.csv`, `atomicPerf`). What they cost in issue slots and beside other work on these lanes is not
-//! modelled.
+//! (`validation/hecbench/measured-rtx3080.csv`, `atomicPerf`). What they cost in issue slots and beside other work on
+//! these lanes is not modelled.
 //!
 //! A word are the aligned four bytes that hold the operation's first byte. Machines without an L2 cache for data (compute
 //! capability 1.x) have no number for this, and nothing is delayed there.
@@ -223,6 +223,7 @@ impl<'a> Delay<'a> for Atomics<'a> {
             (_, Some(global)) if arrival.amount == MachineInst::FLOATING => (Way::Float, global.float_cycles),
             (_, Some(global)) => (Way::Integer, global.cycles),
         };
+        let slices = self.config.global.and_then(|global| global.slices).filter(|_| way != Way::Loop);
         let mut last = done;
         let elements = (0..u64::from(access.elements)).map(|element| element * u64::from(access.element_bytes));
         for offset in elements {
@@ -238,8 +239,7 @@ impl<'a> Delay<'a> for Atomics<'a> {
                 };
                 last = last.max(self.operate(cycles, (place, same[0] * WORD), same.len() as f64, done));
             }
-            let slices = self.config.global.and_then(|global| global.slices);
-            if let Some(slices) = slices.filter(|_| way != Way::Loop) {
+            if let Some(slices) = slices {
                 last = last.max(self.take_slices(&slices, way == Way::Float && is_wide, words, done));
             }
         }
